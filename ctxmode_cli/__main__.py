@@ -1,0 +1,5 @@
+"""`python -m ctxmode_cli` is `ctxmode`."""
+
+from ctxmode_cli.commands.main import main
+
+main()

@@ -1,0 +1,28 @@
+"""What every command shares with its user: the two streams, error style, and text that cannot play tricks."""
+
+import sys
+from collections.abc import Sequence
+
+from ctxmode_cli.errors import CtxmodeError
+
+MAX_ERRORS_SHOWN = 10
+
+
+def visible(text: str) -> str:
+    """`text` with control, bidirectional and unencodable characters shown as escapes, not sent to the terminal."""
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
+
+
+def note(line: str) -> None:
+    """Write one line to stderr, where everything goes that is not the result."""
+    sys.stderr.write(visible(line) + "\n")
+
+
+def print_errors(errors: Sequence[CtxmodeError], total: int) -> None:
+    """Write the first errors in the house style, then how many there were in all."""
+    for error in errors[:MAX_ERRORS_SHOWN]:
+        note(f"error: {error}")
+        if error.hint:
+            note(f"hint: {error.hint}")
+    if total > MAX_ERRORS_SHOWN:
+        note(f"… and {total - MAX_ERRORS_SHOWN} more errors")

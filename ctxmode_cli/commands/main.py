@@ -1,0 +1,53 @@
+"""The entry point: the list of commands, and the one place that prints an error and chooses an exit code."""
+
+import sys
+import traceback
+from typing import Annotated
+
+import typer
+
+from ctxmode_cli import __version__
+from ctxmode_cli.commands.console import note, print_errors
+from ctxmode_cli.errors import CtxmodeError, ExitCode
+
+EPILOG = "Exit codes: 0 passed, 1 a gate or check failed, 2 usage or bad input, 3 not evaluated, 4 internal error."
+
+app = typer.Typer(
+    name="ctxmode",
+    no_args_is_help=True,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=EPILOG,
+    pretty_exceptions_enable=False,
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        sys.stdout.write(f"ctxmode {__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[  # noqa: ARG001 - handled by its callback before any command runs
+        bool, typer.Option("--version", "-V", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Replay recorded LLM conversations through each context mode and measure what each would have sent."""
+
+
+def main() -> None:
+    """Run the command line; every way out has its exit code, and a crash is never a 1."""
+    try:
+        app()
+    except CtxmodeError as error:
+        print_errors([error], 1)
+        sys.exit(ExitCode.USAGE)
+    except KeyboardInterrupt:
+        sys.exit(ExitCode.INTERRUPTED)
+    except Exception as error:  # noqa: BLE001 - the catch-all that keeps a crash from looking like a failed gate
+        note(f"internal error: {type(error).__name__}: {error}")
+        for line in traceback.format_tb(error.__traceback__):
+            note(line.rstrip())
+        note("hint: this is a fault of ctxmode; please report it with the lines above")
+        sys.exit(ExitCode.INTERNAL)

@@ -1,0 +1,1 @@
+"""What would be sent: history, modes, steps, budget, validity, and the manager that a service imports."""

@@ -1,0 +1,1 @@
+"""The context modes, one file each, named by the word the user types."""

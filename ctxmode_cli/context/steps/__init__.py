@@ -1,0 +1,1 @@
+"""What refines a context after a mode has decided."""

@@ -1,0 +1,72 @@
+"""A recorded message and its tool calls."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+WIRE_FIELDS = ("role", "content", "name", "tool_calls", "tool_call_id")
+"""What is ever sent of a message; everything else in the record stays at home."""
+
+SYSTEM_ROLES = frozenset({"system", "developer"})
+ROLES = frozenset({"system", "developer", "user", "assistant", "tool"})
+
+Content: TypeAlias = str | Sequence[Mapping[str, Any]] | None
+"""A string, a list of parts, or nothing (an assistant message that only calls tools)."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """One call of a function by the assistant; `arguments` is the JSON text as recorded."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message as it was recorded.
+
+    `recorded` is the whole object, unknown fields included; nobody writes to it.
+    """
+
+    role: str
+    content: Content
+    tool_calls: tuple[ToolCall, ...]
+    tool_call_id: str | None
+    recorded: Mapping[str, Any]
+
+    @property
+    def is_system(self) -> bool:
+        """Whether this is a system or developer message, which every mode always sends."""
+        return self.role in SYSTEM_ROLES
+
+    @property
+    def name(self) -> str | None:
+        """The participant's name, where the record has one."""
+        return self.recorded.get("name")
+
+    @property
+    def documents(self) -> Sequence[Mapping[str, Any]]:
+        """Documents that were retrieved for this user message."""
+        return self.recorded.get("documents") or ()
+
+    @property
+    def usage(self) -> Mapping[str, Any] | None:
+        """The provider's recorded token counts of the request that this message answered."""
+        return self.recorded.get("usage")
+
+    def wire(self) -> dict[str, Any]:
+        """The message as it is sent: its wire fields, exactly as recorded."""
+        recorded = self.recorded
+        return {field: recorded[field] for field in WIRE_FIELDS if field in recorded}
+
+
+def content_text(content: Content) -> str:
+    """All text of a content: the string itself, or its text parts, a line each."""
+    if isinstance(content, str):
+        return content
+    if not content:
+        return ""
+    texts = (part.get("text") or part.get("refusal") for part in content)
+    return "\n".join(text for text in texts if isinstance(text, str))

@@ -1,0 +1,1 @@
+"""Labelled sessions from a seed; the grammars are data."""

@@ -1,0 +1,1 @@
+"""One conversation in, rows out; rows add up to results."""

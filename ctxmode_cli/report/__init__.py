@@ -1,0 +1,1 @@
+"""Results as a table, JSON, JSON lines, CSV and Markdown."""

@@ -1,0 +1,1 @@
+"""What survives: whether the facts are in what would be sent."""
