@@ -94,7 +94,9 @@ def _message(recorded: Any) -> Message:
         raise _RecordFault('(a tool result) has no "tool_call_id"')
     if len(recorded) > 2:  # noqa: PLR2004 - role and content are the common case, and are checked
         _check_other_fields(recorded)
-    return Message(role, content, tuple(_each("tool call", calls, _tool_call)) if calls else (), tool_call_id, recorded)
+    return Message(
+        str(role), content, tuple(_each("tool call", calls, _tool_call)) if calls else (), tool_call_id, recorded
+    )
 
 
 def _role_fault(recorded: Mapping[str, Any]) -> _RecordFault:

@@ -5,10 +5,7 @@ request is one call that the assistant had to make, one before each reply; conse
 nothing but system messages between them are one reply.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-
-from ctxmode_cli.conversation.message import Message
 
 
 @dataclass(frozen=True, slots=True)
