@@ -8,7 +8,7 @@ import typer
 
 from ctxmode_cli import __version__
 from ctxmode_cli.commands.console import note, print_errors
-from ctxmode_cli.errors import CtxmodeError, ExitCode
+from ctxmode_cli.errors import CtxmodeError, ExitCode, InputErrors
 
 EPILOG = "Exit codes: 0 passed, 1 a gate or check failed, 2 usage or bad input, 3 not evaluated, 4 internal error."
 
@@ -40,6 +40,9 @@ def main() -> None:
     """Run the command line; every way out has its exit code, and a crash is never a 1."""
     try:
         app()
+    except InputErrors as error:
+        print_errors(error.errors, error.total)
+        sys.exit(ExitCode.USAGE)
     except CtxmodeError as error:
         print_errors([error], 1)
         sys.exit(ExitCode.USAGE)

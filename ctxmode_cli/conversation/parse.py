@@ -7,6 +7,8 @@ from ctxmode_cli.conversation.conversation import Conversation, Fact
 from ctxmode_cli.conversation.message import ROLES, Message, ToolCall
 from ctxmode_cli.errors import CtxmodeError
 
+NATIVE_FORM = 'one conversation a line: {"id": …, "messages": [ … ]}'
+
 
 def parse_conversation(record: Any, *, where: str, default_id: str) -> Conversation:
     """Build the conversation that one native record describes.
@@ -49,7 +51,7 @@ def _conversation(record: Any, where: str, default_id: str) -> Conversation:
     if not isinstance(record, dict):
         raise _RecordFault(f"a record is a JSON object, not {_kind(record)}")
     if "messages" not in record:
-        raise _RecordFault('the record has no "messages"', "one conversation a line: " + '{"id": …, "messages": [ … ]}')
+        raise _RecordFault('the record has no "messages"', NATIVE_FORM)
     recorded_messages = record["messages"]
     if not isinstance(recorded_messages, list):
         raise _RecordFault(f'"messages" is a list, not {_kind(recorded_messages)}')

@@ -1,6 +1,6 @@
 """How many tokens tool schemas are: the function rule of the OpenAI cookbook."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,29 +43,47 @@ def tool_tokens(tools: Sequence[Mapping[str, Any]], rule: ToolRule, count: Calla
 def _function_tokens(tool: Mapping[str, Any], rule: ToolRule, count: Callable[[str], int]) -> int:
     function = _mapping(tool.get("function")) or tool
     line = f"{_text(function.get('name'))}:{_description(function)}"
-    return rule.func_init + count(line) + _object_tokens(function.get("parameters"), rule, count)
+    return (
+        rule.func_init
+        + count(line)
+        + sum(
+            _properties_tokens(_mapping(schema.get("properties")), rule, count)
+            for schema in _schemas(function.get("parameters"))
+        )
+    )
 
 
-def _object_tokens(schema: Any, rule: ToolRule, count: Callable[[str], int]) -> int:
-    """The properties of an object, of an array's items, or of each alternative."""
-    schema = _mapping(schema)
-    properties = _mapping(schema.get("properties"))
-    total = rule.prop_init if properties else 0
-    for name, value in properties.items():
-        total += rule.prop_key + _property_tokens(name, _mapping(value), rule, count)
-    alternatives = (schema.get(word) for word in ("anyOf", "oneOf", "allOf"))
-    nested = [schema.get("items"), *(branch for each in alternatives if isinstance(each, list) for branch in each)]
-    return total + sum(_object_tokens(inner, rule, count) for inner in nested)
+def _schemas(root: Any) -> Iterator[Mapping[str, Any]]:
+    """A schema and all schemas within it."""
+    waiting = [root]
+    while waiting:
+        schema = waiting.pop()
+        if isinstance(schema, Mapping):
+            yield schema
+            waiting += [schema.get("items"), *_mapping(schema.get("properties")).values()]
+            for word in ("anyOf", "oneOf", "allOf"):
+                waiting += _list(schema.get(word))
 
 
-def _property_tokens(name: str, schema: Mapping[str, Any], rule: ToolRule, count: Callable[[str], int]) -> int:
+def _properties_tokens(properties: Mapping[str, Any], rule: ToolRule, count: Callable[[str], int]) -> int:
+    if not properties:
+        return 0
+    return rule.prop_init + sum(
+        rule.prop_key + count(_property_line(name, schema)) + _enum_tokens(schema.get("enum"), rule, count)
+        for name, schema in ((name, _mapping(schema)) for name, schema in properties.items())
+    )
+
+
+def _property_line(name: str, schema: Mapping[str, Any]) -> str:
     kind = schema.get("type")
     kinds = "|".join(map(_text, kind)) if isinstance(kind, list) else _text(kind)
-    total = count(f"{name}:{kinds}:{_description(schema)}")
-    allowed = schema.get("enum")
-    if isinstance(allowed, list):
-        total += rule.enum_init + sum(rule.enum_item + count(_text(item)) for item in allowed)
-    return total + _object_tokens(schema, rule, count)
+    return f"{name}:{kinds}:{_description(schema)}"
+
+
+def _enum_tokens(values: Any, rule: ToolRule, count: Callable[[str], int]) -> int:
+    if not isinstance(values, list):
+        return 0
+    return rule.enum_init + sum(rule.enum_item + count(_text(value)) for value in values)
 
 
 def _description(schema: Mapping[str, Any]) -> str:
@@ -78,3 +96,7 @@ def _text(value: Any) -> str:
 
 def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
+
+
+def _list(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, list) else ()
