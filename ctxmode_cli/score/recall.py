@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from ctxmode_cli.context.context import Context, Note
 from ctxmode_cli.conversation.conversation import Fact
@@ -149,13 +149,13 @@ class Recall:
     facts_by_probes: Counter[int] = field(default_factory=Counter)
     """How many facts have n probes."""
 
-    def __iadd__(self, other: "Recall") -> "Recall":
+    def __iadd__(self, other: "Recall") -> Self:
         self.hits_by_probes.update(other.hits_by_probes)
         self.facts_by_probes.update(other.facts_by_probes)
         return self
 
     @classmethod
-    def of_facts(cls, probes: Counter[int], hits: Counter[int]) -> "Recall":
+    def of_facts(cls, probes: Counter[int], hits: Counter[int]) -> Self:
         """The recall of one conversation from its facts' counts of probes and of hits."""
         recall = cls()
         for fact, count in probes.items():
