@@ -19,9 +19,6 @@ from ctxmode_cli.tokens.models import Model, find_model
 from ctxmode_cli.tokens.tools import tool_tokens
 from ctxmode_cli.tokens.vocabularies import load_encoding
 
-REPLY_TOKENS = 3
-"""Tokens at the end of every request, with which the reply begins."""
-
 MESSAGE_TOKENS = 3
 NAME_TOKENS = 1
 CALL_TOKENS = 3
@@ -45,6 +42,9 @@ class TokenCounter:
         model: The model.
         encoding_name: Name of its tiktoken encoding.
     """
+
+    REPLY_TOKENS = 3
+    """Tokens at the end of every request, with which the reply begins."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -83,6 +83,13 @@ class TokenCounter:
             total += CALL_TOKENS + self._name(call.name) + self.text(call.arguments)
         return total
 
+    def uncounted_parts(self, message: Message) -> tuple[str, ...]:
+        """Types of the message's parts that no published rule counts offline (audio, files); they count 0."""
+        content = message.content
+        if not content or isinstance(content, str):
+            return ()
+        return tuple(part["type"] for part in content if part["type"] not in COUNTED_PARTS)
+
     def overhead(self, message: Message) -> int:
         """The part of `message(…)` that is no completion: framing, role and name."""
         return self._role[message.role] + self._name_tokens(message)
@@ -105,7 +112,8 @@ class TokenCounter:
         """Tokens of a content part; a data URL in a text part is text, in an image part it is an image."""
         kind = part["type"]
         if kind in TEXT_PARTS:
-            return self.text(part.get(TEXT_PARTS[kind]) or "")
+            text = part.get(TEXT_PARTS[kind])
+            return self.text(text) if isinstance(text, str) else 0
         if kind not in IMAGE_PARTS:
             return 0
         if self.model.image_rule is None:
@@ -114,14 +122,6 @@ class TokenCounter:
                 hint="choose a model for which `ctxmode models` names an image rule",
             )
         return image_tokens(part, self.model.image_rule)
-
-
-def uncounted_parts(message: Message) -> tuple[str, ...]:
-    """Types of the message's parts that no published rule counts offline (audio, files); they count 0."""
-    content = message.content
-    if not content or isinstance(content, str):
-        return ()
-    return tuple(part["type"] for part in content if part["type"] not in COUNTED_PARTS)
 
 
 def _count_long(encoding: tiktoken.Encoding, text: str) -> int:

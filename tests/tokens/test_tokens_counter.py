@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from ctxmode_cli.conversation.message import Message
 from ctxmode_cli.conversation.parse import parse_message
 from ctxmode_cli.errors import CtxmodeError
-from ctxmode_cli.tokens.counter import LONG_RUN, REPLY_TOKENS, TokenCounter, _count_pieces, uncounted_parts
+from ctxmode_cli.tokens.counter import LONG_RUN, TokenCounter, _count_pieces
 from ctxmode_cli.tokens.vocabularies import encodings, load_encoding
 
 COOKBOOK_MESSAGES = [
@@ -55,7 +55,7 @@ def test_cookbook_request(model: str, published: int) -> None:
     """The cookbook's example request has the count that the cookbook publishes for it."""
     counter = TokenCounter.for_model(model)
     messages = [message(role, text, **({"name": name} if name else {})) for role, name, text in COOKBOOK_MESSAGES]
-    assert sum(map(counter.message, messages)) + REPLY_TOKENS == published
+    assert sum(map(counter.message, messages)) + counter.REPLY_TOKENS == published
 
 
 def test_counter_is_bound_to_its_model() -> None:
@@ -116,6 +116,7 @@ def test_text_parts_count_their_text(counter: TokenCounter) -> None:
         {"type": "output_text", "text": "hello world"},
         {"type": "refusal", "refusal": "hello world"},
         {"type": "text", "text": None},
+        {"type": "text", "text": {"value": "no text"}},
     ]
     assert counter.message(message("user", parts)) == 3 + 1 + 4 * 2
 
@@ -139,9 +140,9 @@ def test_parts_without_a_rule_are_named(counter: TokenCounter) -> None:
         "user", [{"type": "input_audio", "input_audio": {}}, {"type": "text", "text": "hi"}, {"type": "file"}]
     )
     assert counter.message(heard) == 3 + 1 + 1
-    assert uncounted_parts(heard) == ("input_audio", "file")
-    assert uncounted_parts(message("user", "hi")) == ()
-    assert uncounted_parts(message("assistant", None)) == ()
+    assert counter.uncounted_parts(heard) == ("input_audio", "file")
+    assert counter.uncounted_parts(message("user", "hi")) == ()
+    assert counter.uncounted_parts(message("assistant", None)) == ()
 
 
 def test_unknown_model_is_an_error() -> None:

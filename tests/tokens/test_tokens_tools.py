@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxmode_cli.conversation.parse import parse_message
-from ctxmode_cli.tokens.counter import REPLY_TOKENS, TokenCounter
+from ctxmode_cli.tokens.counter import TokenCounter
 from ctxmode_cli.tokens.tools import ToolRule, tool_tokens
 
 # Powers of ten, so that every sum shows how often each constant went in.
@@ -65,7 +65,7 @@ def test_cookbook_request(model: str, published: int) -> None:
     ]
     counter = TokenCounter.for_model(model)
     counted = sum(counter.message(parse_message(message)) for message in messages)
-    assert counter.tools([tool]) + counted + REPLY_TOKENS == published
+    assert counter.tools([tool]) + counted + counter.REPLY_TOKENS == published
 
 
 def test_no_tools_cost_nothing() -> None:
