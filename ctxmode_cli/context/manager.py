@@ -40,7 +40,9 @@ class ContextManager:
         history: History | None = None,
     ) -> None:
         self.config = config or ContextConfig()
-        self.history = history or History(TokenCounter.for_model(self.config.model), tools=deepcopy(tools))
+        if history is None:
+            history = History(TokenCounter.for_model(self.config.model), tools=deepcopy(tools))
+        self.history = history
         self.budget = self.config.budget(self.history.counter.model.window)
         self._mode = build_mode(self.config, summarizer)
         self._state = State()

@@ -4,6 +4,7 @@ A value is whole where it does not continue a longer number or a longer word of 
 `$500`, `12` is not in `2012`, `5日` is not in `15日`. Chinese needs no word boundaries.
 """
 
+import re
 from collections.abc import Sequence
 
 from ahocorasick_rs import AhoCorasick
@@ -30,8 +31,10 @@ class FactMatcher:
         """Indexes of the facts of which the value or an alias is in `text`."""
         folded = fold(text)
         found: set[int] = set()
+        seen: set[int] = set()
         for form, start, end in self._automaton.find_matches_as_indexes(folded, overlapping=True):
-            if not self._owners[form] <= found and is_whole(folded, start, end):
+            if form not in seen and is_whole(folded, start, end):
+                seen.add(form)
                 found |= self._owners[form]
         return found
 
@@ -52,17 +55,15 @@ def message_text(message: Message) -> str:
     return "\n".join([text, *(f"{call.name} {call.arguments}" for call in message.tool_calls)])
 
 
+_IN_NUMBER = re.compile(r"\d[.,]\d")
+
+
 def is_whole(text: str, start: int, end: int) -> bool:
     """Whether `text[start:end]` stands for itself, not inside a longer word or number; `text` is folded."""
-    return not (_continues(text, start, -1) or _continues(text, end - 1, 1))
-
-
-def _continues(text: str, edge: int, step: int) -> bool:
-    """Whether the word or number at `edge` goes on in the direction `step`."""
-    outside = edge + step
-    if not 0 <= outside < len(text) or not is_spaced_word(text[edge]):
+    if start and is_spaced_word(text[start - 1]) and is_spaced_word(text[start]):
         return False
-    if is_spaced_word(text[outside]):
-        return True
-    beyond = outside + step
-    return text[outside] in ".," and text[edge].isdigit() and 0 <= beyond < len(text) and text[beyond].isdigit()
+    if end < len(text) and is_spaced_word(text[end]) and is_spaced_word(text[end - 1]):
+        return False
+    if start > 1 and _IN_NUMBER.match(text, start - 2):
+        return False
+    return not _IN_NUMBER.match(text, end - 1)

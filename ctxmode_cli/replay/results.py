@@ -4,10 +4,12 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Self
 
 from ctxmode_cli.context.config import ContextConfig
 from ctxmode_cli.replay.session import ModeRows, SessionReplay
 from ctxmode_cli.score.recall import Recall
+from ctxmode_cli.tokens.counter import uncounted_parts
 
 MAX_LISTED = 10
 """Cases that a note names; beyond that it only counts."""
@@ -19,7 +21,7 @@ class Histogram:
 
     counts: Counter[int] = field(default_factory=Counter)
 
-    def __iadd__(self, other: "Histogram") -> "Histogram":
+    def __iadd__(self, other: "Histogram") -> Self:
         self.counts.update(other.counts)
         return self
 
@@ -59,7 +61,7 @@ class SummaryCalls:
     completion_tokens: int = 0
     unseen_tokens: int = 0
 
-    def __iadd__(self, other: "SummaryCalls") -> "SummaryCalls":
+    def __iadd__(self, other: "SummaryCalls") -> Self:
         self.count += other.count
         self.failed += other.failed
         self.prompt_tokens += other.prompt_tokens
@@ -84,7 +86,7 @@ class ModeTotals:
     summary_calls: SummaryCalls = field(default_factory=SummaryCalls)
     recall: Recall = field(default_factory=Recall)
 
-    def __iadd__(self, other: "ModeTotals") -> "ModeTotals":
+    def __iadd__(self, other: "ModeTotals") -> Self:
         self.requests += other.requests
         self.trimmed += other.trimmed
         self.unsendable.update(other.unsendable)
@@ -152,7 +154,7 @@ class DataTotals:
             self.unmatched_listed.append(f'{conversation.id}: {fact.id} "{fact.value}"')
         for message in conversation.messages:
             if isinstance(message.content, list):
-                self.uncounted_parts.update(session.history.counter.uncounted_parts(message))
+                self.uncounted_parts.update(uncounted_parts(message))
 
 
 @dataclass
@@ -175,6 +177,8 @@ class Comparison:
 
     model: str
     encoding: str
+    window: int
+    """Tokens of the model's context window."""
     seed: int
     baseline: str
     configs: Mapping[str, ContextConfig]

@@ -15,7 +15,7 @@ from ctxmode_cli.context.steps.budget import OverBudgetError
 from ctxmode_cli.context.validity import mode_faults
 from ctxmode_cli.conversation.conversation import Conversation
 from ctxmode_cli.conversation.requests import Request, has_replies, list_requests
-from ctxmode_cli.score.recall import FactPlaces, Probe, ProbePlan
+from ctxmode_cli.score.recall import FactPlaces, Probe, ProbePlan, probed_facts
 from ctxmode_cli.tokens.counter import TokenCounter
 
 
@@ -89,8 +89,9 @@ class Replay:
             (ContextManager(config, summarizer=self.summarizer, history=history), ModeRows())
             for config in self.modes.values()
         ]
-        places = FactPlaces(conversation.facts, messages)
-        plan = ProbePlan(conversation.facts, places, every_turn=self.probe_every_turn)
+        facts = conversation.facts
+        places = FactPlaces(facts, messages, probed_facts(facts, every_turn=self.probe_every_turn))
+        plan = ProbePlan(facts, places, every_turn=self.probe_every_turn)
         requests = list_requests(messages)
         probes = 0
         for request in requests:

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from ctxmode_cli.context.context import Context, Note
 from ctxmode_cli.conversation.conversation import Fact
@@ -28,22 +28,29 @@ class Probe(NamedTuple):
 
 
 class FactPlaces:
-    """Where the facts of one conversation are said: looked up once, for all modes."""
+    """Where the facts of one conversation are said: looked up once, for all modes.
 
-    def __init__(self, facts: Sequence[Fact], messages: Sequence[Message]) -> None:
-        self._matcher = FactMatcher(facts)
+    Args:
+        facts: The conversation's labelled facts.
+        messages: All of its messages.
+        wanted: Indexes of the facts that matter; the others are not looked for.
+    """
+
+    def __init__(self, facts: Sequence[Fact], messages: Sequence[Message], wanted: Sequence[int]) -> None:
+        self._matcher = FactMatcher([facts[index] for index in wanted])
+        self._number = {index: number for number, index in enumerate(wanted)}
         places = self._matcher.locate(messages)
-        self.positions = [places.get(index, []) for index in range(len(facts))]
-        self.unmatched = [index for index, fact in enumerate(facts) if fact.stated_at not in places.get(index, ())]
+        self._positions = {index: places.get(number, []) for number, index in enumerate(wanted)}
+        self.unmatched = [index for index in wanted if facts[index].stated_at not in self._positions[index]]
         """Facts that the matcher does not find where the label says they are stated: never counted as in context."""
         for index in self.unmatched:
-            self.positions[index] = []
+            self._positions[index] = []
         self._unmatched = frozenset(self.unmatched)
         self._note_facts: dict[str, set[int]] = {}
 
     def said_within(self, fact: int, start: int, stop: int) -> bool:
         """Whether a message in the range says the fact."""
-        positions = self.positions[fact]
+        positions = self._positions[fact]
         first = bisect_left(positions, start)
         return first < len(positions) and positions[first] < stop
 
@@ -51,16 +58,23 @@ class FactPlaces:
         """Whether what is sent carries the fact, the current input left out."""
         for piece in context.pieces:
             if isinstance(piece, Note):
-                if fact in self._facts_in_note(piece.text):
+                if self._in_note(fact, piece.text):
                     return True
             elif piece.purpose != "input" and self.said_within(fact, piece.start, piece.stop):
                 return True
         return False
 
-    def _facts_in_note(self, text: str) -> set[int]:
+    def _in_note(self, fact: int, text: str) -> bool:
+        if fact in self._unmatched:
+            return False
         if text not in self._note_facts:
-            self._note_facts[text] = self._matcher.facts_in(text) - self._unmatched
-        return self._note_facts[text]
+            self._note_facts[text] = self._matcher.facts_in(text)
+        return self._number[fact] in self._note_facts[text]
+
+
+def probed_facts(facts: Sequence[Fact], *, every_turn: bool) -> list[int]:
+    """Indexes of the facts that probes ask for: those with `probe_at`, or all."""
+    return [index for index, fact in enumerate(facts) if every_turn or fact.probe_at]
 
 
 class ProbePlan:
@@ -135,13 +149,13 @@ class Recall:
     facts_by_probes: Counter[int] = field(default_factory=Counter)
     """How many facts have n probes."""
 
-    def __iadd__(self, other: "Recall") -> "Recall":
+    def __iadd__(self, other: "Recall") -> Self:
         self.hits_by_probes.update(other.hits_by_probes)
         self.facts_by_probes.update(other.facts_by_probes)
         return self
 
     @classmethod
-    def of_facts(cls, probes: Counter[int], hits: Counter[int]) -> "Recall":
+    def of_facts(cls, probes: Counter[int], hits: Counter[int]) -> Self:
         """The recall of one conversation from its facts' counts of probes and of hits."""
         recall = cls()
         for fact, count in probes.items():

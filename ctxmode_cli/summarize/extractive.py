@@ -1,16 +1,16 @@
 """The offline summarizer: the most telling sentences, verbatim, within a token target; deterministic."""
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from importlib.resources import files
+from typing import NamedTuple
 
 from ctxmode_cli.context.plan import SummaryError, SummaryRequest, SummaryResult
 from ctxmode_cli.conversation.message import Message, content_text
 from ctxmode_cli.conversation.parse import parse_message
 from ctxmode_cli.language.sentences import is_chinese, sentences
-from ctxmode_cli.tokens.counter import TokenCounter
+from ctxmode_cli.summarize.salience import weigh
+from ctxmode_cli.tokens.counter import REPLY_TOKENS, TokenCounter
 
 _TITLES = {
     "en": "[Summary of the conversation so far: generated, not a message from the user]\n",
@@ -23,30 +23,16 @@ _HEADINGS = {
 }
 _SECTION_OF = {heading.rstrip("\n"): section for names in _HEADINGS.values() for section, heading in enumerate(names)}
 
-_CONSTRAINT_CUE = re.compile(
-    r"\b(?:must|never|don'?t|do not|not want|no more|only|at most|at least|without|except|allerg\w+|avoid|need to)\b"
-    r"|不要|不需要|不用|不能|不想|别再|必须|只要|只能|一定要|以内|以下|至少|最多|过敏|忌",
-    re.IGNORECASE,
-)
-_DECISION_CUE = re.compile(
-    r"\b(?:book\w*|reserv\w+|confirm\w*|order\w*|chang\w+|prefer\w*|choose|chosen|cancel\w*|address|name is|member\w*)\b"
-    r"|订|预约|确认|改成|改为|换成|选|决定|取消|地址|姓名|会员|叫",
-    re.IGNORECASE,
-)
-_NAME = re.compile(r"(?<=[^.!?]\s)[A-Z][a-z]+|《[^》]+》|“[^”]+”|\"[^\"]+\"")
-_DIGIT = re.compile(r"\d")
-_SMALL_TALK = re.compile(
-    r"^\W*(?:thanks?|thank you|ok(?:ay)?|hi|hello|bye|great|sure|yes|no|你好|谢谢|好的|嗯|再见|不客气)\b", re.I
-)
+_MISFITS = 3
+"""Lines that may fail to fit before the choice ends; one overlong line must not end it."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Line:
-    """A candidate for the summary."""
+class _Line(NamedTuple):
+    """A sentence that may go into the summary."""
 
     section: int
     sentence: str
-    order: int
+    salience: float
 
 
 class ExtractiveSummarizer:
@@ -64,6 +50,7 @@ class ExtractiveSummarizer:
     def __init__(self, counter: TokenCounter) -> None:
         self._counter = counter
         self._line_tokens = lru_cache(maxsize=4096)(counter.text)
+        self._last: tuple[str, list[_Line]] = ("", [])
         self._prompt_tokens = {lang: counter.message(_prompt(lang)) for lang in _TITLES}
 
     def __call__(self, request: SummaryRequest) -> SummaryResult:
@@ -73,16 +60,12 @@ class ExtractiveSummarizer:
             SummaryError: The target does not even hold the title.
         """
         lang = self._lang(request)
-        lines = _distinct([*_previous_lines(request.previous), *_new_lines(request.messages)])
+        lines = _distinct([*self._previous_lines(request.previous), *self._new_lines(request.messages)])
         chosen, text_tokens = self._choose(lines, lang, request.target_tokens)
-        return SummaryResult(
-            text="".join(_write(chosen, lang)),
-            text_tokens=text_tokens,
-            prompt_tokens=self._prompt_tokens[lang]
-            + self._previous_tokens(request)
-            + request.messages_tokens
-            + self._counter.REPLY_TOKENS,
-        )
+        text = "".join(_write(chosen, lang))
+        self._last = (text, chosen)
+        prompt_tokens = self._prompt_tokens[lang] + self._previous_tokens(request) + request.messages_tokens
+        return SummaryResult(text, text_tokens, prompt_tokens + REPLY_TOKENS)
 
     @staticmethod
     def _lang(request: SummaryRequest) -> str:
@@ -97,54 +80,64 @@ class ExtractiveSummarizer:
         units = request.previous.splitlines(keepends=True)
         return self._counter.generated("system", sum(map(self._line_tokens, units)))
 
+    def _previous_lines(self, previous: str | None) -> list[_Line]:
+        """The lines of the running summary, which is mostly the one just written."""
+        if previous is None:
+            return []
+        text, lines = self._last
+        return lines if text == previous else self._read(previous)
+
+    def _read(self, summary: str) -> list[_Line]:
+        section = DECIDED
+        lines = []
+        for line in summary.split("\n"):
+            if line.startswith("- "):
+                sentence = line[2:]
+                lines.append(_Line(section, sentence, weigh(sentence).salience))
+            elif line in _SECTION_OF:
+                section = _SECTION_OF[line]
+        return lines
+
+    @staticmethod
+    def _new_lines(messages: Iterable[Message]) -> Iterator[_Line]:
+        """The sentences of user and assistant; the assistant's questions are left to their answers."""
+        for message in messages:
+            if message.role == "tool":
+                continue
+            from_user = message.role == "user"
+            for sentence in sentences(content_text(message.content)):
+                salience, constrains = weigh(sentence)
+                question = sentence[-1] in "?？"
+                if from_user and constrains:
+                    yield _Line(CONSTRAINT, sentence, salience)
+                elif from_user or not question:
+                    yield _Line(OPEN if question else DECIDED, sentence, salience)
+
     def _choose(self, lines: Sequence[_Line], lang: str, target: int) -> tuple[list[_Line], int]:
         """The best lines that fit, in the order they were said, and the tokens of the whole text."""
         used = self._line_tokens(_TITLES[lang])
         if used > target:
             raise SummaryError(f"the summary's target of {target} tokens does not hold its title")
-        chosen: list[_Line] = []
+        chosen: list[int] = []
         opened: set[int] = set()
-        for line in sorted(lines, key=lambda line: (-_salience(line.sentence), line.order)):
-            heading = 0 if line.section in opened else self._line_tokens(_HEADINGS[lang][line.section])
-            if used + heading >= target:
-                break
-            tokens = heading + self._line_tokens(f"- {line.sentence}\n")
+        misfits = 0
+        for index in sorted(range(len(lines)), key=lambda index: -lines[index].salience):
+            section = lines[index].section
+            tokens = self._line_tokens(f"- {lines[index].sentence}\n")
+            if section not in opened:
+                tokens += self._line_tokens(_HEADINGS[lang][section])
             if used + tokens <= target:
                 used += tokens
-                opened.add(line.section)
-                chosen.append(line)
-        return sorted(chosen, key=lambda line: line.order), used
+                opened.add(section)
+                chosen.append(index)
+            elif (misfits := misfits + 1) == _MISFITS:
+                break
+        return [lines[index] for index in sorted(chosen)], used
 
 
 def _prompt(lang: str) -> Message:
     text = (files("ctxmode_cli.summarize") / "prompts" / f"{lang}.md").read_text(encoding="utf-8")
     return parse_message({"role": "system", "content": text})
-
-
-def _previous_lines(previous: str | None) -> Iterator[_Line]:
-    section = DECIDED
-    for order, line in enumerate(previous.split("\n") if previous else ()):
-        if line.startswith("- "):
-            yield _Line(section, line[2:], order)
-        elif line in _SECTION_OF:
-            section = _SECTION_OF[line]
-
-
-def _new_lines(messages: Iterable[Message]) -> Iterator[_Line]:
-    order = 1_000_000  # after all lines of the last summary
-    for message in messages:
-        if message.role == "tool":
-            continue
-        from_user = message.role == "user"
-        for sentence in sentences(content_text(message.content)):
-            order += 1
-            question = sentence[-1] in "?？"
-            if question and not from_user:
-                continue
-            if from_user and _CONSTRAINT_CUE.search(sentence):
-                yield _Line(CONSTRAINT, sentence, order)
-            else:
-                yield _Line(OPEN if question else DECIDED, sentence, order)
 
 
 def _distinct(lines: Iterable[_Line]) -> list[_Line]:
@@ -162,16 +155,3 @@ def _write(lines: Sequence[_Line], lang: str) -> Iterator[str]:
         if members:
             yield heading
             yield from (f"- {line.sentence}\n" for line in members)
-
-
-@lru_cache(maxsize=8192)
-def _salience(sentence: str) -> float:
-    """How much a sentence carries: numbers, names, constraints and decisions, by its length."""
-    weight = (
-        2.0 * min(3, len(_DIGIT.findall(sentence)))
-        + 2.0 * min(3, len(_NAME.findall(sentence)))
-        + 3.0 * bool(_CONSTRAINT_CUE.search(sentence))
-        + 1.5 * bool(_DECISION_CUE.search(sentence))
-        - 2.0 * bool(_SMALL_TALK.match(sentence))
-    )
-    return weight / (8 + len(sentence)) ** 0.5
