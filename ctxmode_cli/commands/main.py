@@ -8,6 +8,8 @@ import typer
 
 from ctxmode_cli import __version__
 from ctxmode_cli.commands.console import note, print_errors
+from ctxmode_cli.commands.models import models
+from ctxmode_cli.commands.tokenizer_check import tokenizer_check
 from ctxmode_cli.errors import CtxmodeError, ExitCode, InputErrors
 
 EPILOG = "Exit codes: 0 passed, 1 a gate or check failed, 2 usage or bad input, 3 not evaluated, 4 internal error."
@@ -34,6 +36,10 @@ def _root(
     ] = False,
 ) -> None:
     """Replay recorded LLM conversations through each context mode and measure what each would have sent."""
+
+
+app.command()(models)
+app.command("tokenizer-check")(tokenizer_check)
 
 
 def main() -> None:

@@ -51,9 +51,7 @@ def replay_and_report(
             note(f"replaying {source.description} through {', '.join(modes)}")
         _relax_garbage_collection()
         replay = Replay(configs, counter, ExtractiveSummarizer(counter), probe_every_turn=options.probes == "all")
-        totals = run(
-            progress(source.conversations(), quiet=options.quiet), replay, keep=keep, reject=source.reject
-        )
+        totals = run(progress(source.conversations(), quiet=options.quiet), replay, keep=keep, reject=source.reject)
         comparison = Comparison(
             model=counter.model.name,
             encoding=counter.encoding_name,

@@ -61,4 +61,6 @@ def _next(comparison: Comparison, chosen: str, recalls: dict[str, Fraction]) -> 
     if not cheaper:
         return ""
     name = max(cheaper, key=recalls.__getitem__)
-    return f"; {_named(comparison, name)} sends {_mean(comparison, name):,.0f} but keeps only {float(recalls[name]):.1%}"
+    return (
+        f"; {_named(comparison, name)} sends {_mean(comparison, name):,.0f} but keeps only {float(recalls[name]):.1%}"
+    )

@@ -99,7 +99,7 @@ class TokenizerReport:
         return [
             *(check.problem for check in self.encodings.values() if check.problem),
             *(
-                f"{name}: {len(check.wrong)} of {check.cases} golden counts are wrong, the first is of \"{check.wrong[0]}\""
+                f'{name}: {len(check.wrong)} of {check.cases} golden counts are wrong, the first is of "{check.wrong[0]}"'
                 for name, check in self.encodings.items()
                 if check.wrong and not check.problem
             ),
