@@ -7,7 +7,10 @@ from typing import Annotated
 import typer
 
 from ctxmode_cli import __version__
+from ctxmode_cli.commands.compare import compare
 from ctxmode_cli.commands.console import note, print_errors
+from ctxmode_cli.commands.modes import modes
+from ctxmode_cli.commands.replay import replay
 from ctxmode_cli.errors import CtxmodeError, ExitCode, InputErrors
 
 EPILOG = "Exit codes: 0 passed, 1 a gate or check failed, 2 usage or bad input, 3 not evaluated, 4 internal error."
@@ -19,6 +22,10 @@ app = typer.Typer(
     epilog=EPILOG,
     pretty_exceptions_enable=False,
 )
+
+
+for command in (compare, replay, modes):
+    app.command()(command)
 
 
 def _print_version(wanted: bool) -> None:
@@ -50,7 +57,7 @@ def main() -> None:
         sys.exit(ExitCode.INTERRUPTED)
     except Exception as error:  # noqa: BLE001 - the catch-all that keeps a crash from looking like a failed gate
         note(f"internal error: {type(error).__name__}: {error}")
-        for line in traceback.format_tb(error.__traceback__):
-            note(line.rstrip())
+        for line in "".join(traceback.format_tb(error.__traceback__)).splitlines():
+            note(line)
         note("hint: this is a fault of ctxmode; please report it with the lines above")
         sys.exit(ExitCode.INTERNAL)

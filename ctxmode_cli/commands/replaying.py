@@ -22,7 +22,8 @@ from ctxmode_cli.errors import ExitCode
 from ctxmode_cli.replay.results import Comparison
 from ctxmode_cli.replay.run import run
 from ctxmode_cli.replay.session import Replay, SessionReplay
-from ctxmode_cli.report.formats import FORMATS, as_json, as_table
+from ctxmode_cli.report.formats import FORMATS, as_json
+from ctxmode_cli.report.table import as_table
 from ctxmode_cli.summarize.extractive import ExtractiveSummarizer
 from ctxmode_cli.tokens.counter import TokenCounter
 
@@ -51,9 +52,7 @@ def replay_and_report(
             note(f"replaying {source.description} through {', '.join(modes)}")
         _relax_garbage_collection()
         replay = Replay(configs, counter, ExtractiveSummarizer(counter), probe_every_turn=options.probes == "all")
-        totals = run(
-            progress(source.conversations(), quiet=options.quiet), replay, keep=keep, reject=source.reject
-        )
+        totals = run(progress(source.conversations(), quiet=options.quiet), replay, keep=keep, reject=source.reject)
         comparison = Comparison(
             model=counter.model.name,
             encoding=counter.encoding_name,

@@ -27,9 +27,7 @@ class Source:
 
     def __init__(self, paths: Sequence[str] | None, options: ReplayOptions) -> None:
         self._options = options
-        self._reading = (
-            Reading(paths, on_error=options.on_error, max_errors=options.max_errors) if paths else None
-        )
+        self._reading = Reading(paths, on_error=options.on_error, max_errors=options.max_errors) if paths else None
         self._built_in_digest = hashlib.sha256()
 
     @property
