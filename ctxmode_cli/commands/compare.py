@@ -17,14 +17,14 @@ def compare(
         list[str] | None,
         typer.Argument(help="Logs: files, directories, globs, - for stdin. Without: built-in sessions."),
     ] = None,
-    modes: Annotated[
-        str, typer.Option(help="Modes to compare, separated by commas.", envvar="CTXMODE_MODES")
-    ] = "full,zero,sliding,summary",
+    modes: Annotated[str, typer.Option(help="Modes to compare, separated by commas.")] = "full,zero,sliding,summary",
     baseline: Annotated[
         str | None, typer.Option(help="Mode that the others are related to (default: full, else the first).")
     ] = None,
 ) -> None:
     """Replay conversations through several modes and compare what each would have sent.
+
+    Each option can also be set in the environment, as CTXMODE_ and its name.
 
     Example: ctxmode compare logs.jsonl --modes full,sliding,summary
     """

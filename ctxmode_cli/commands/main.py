@@ -7,8 +7,11 @@ from typing import Annotated
 import typer
 
 from ctxmode_cli import __version__
+from ctxmode_cli.commands.compare import compare
 from ctxmode_cli.commands.console import note, print_errors
 from ctxmode_cli.commands.models import models
+from ctxmode_cli.commands.modes import modes
+from ctxmode_cli.commands.replay import replay
 from ctxmode_cli.commands.tokenizer_check import tokenizer_check
 from ctxmode_cli.errors import CtxmodeError, ExitCode, InputErrors
 
@@ -21,6 +24,10 @@ app = typer.Typer(
     epilog=EPILOG,
     pretty_exceptions_enable=False,
 )
+
+
+for command in (compare, replay, tokenizer_check, modes, models):
+    app.command()(command)
 
 
 def _print_version(wanted: bool) -> None:
@@ -38,10 +45,6 @@ def _root(
     """Replay recorded LLM conversations through each context mode and measure what each would have sent."""
 
 
-app.command()(models)
-app.command("tokenizer-check")(tokenizer_check)
-
-
 def main() -> None:
     """Run the command line; every way out has its exit code, and a crash is never a 1."""
     try:
@@ -56,7 +59,7 @@ def main() -> None:
         sys.exit(ExitCode.INTERRUPTED)
     except Exception as error:  # noqa: BLE001 - the catch-all that keeps a crash from looking like a failed gate
         note(f"internal error: {type(error).__name__}: {error}")
-        for line in traceback.format_tb(error.__traceback__):
-            note(line.rstrip())
+        for line in "".join(traceback.format_tb(error.__traceback__)).splitlines():
+            note(line)
         note("hint: this is a fault of ctxmode; please report it with the lines above")
         sys.exit(ExitCode.INTERNAL)

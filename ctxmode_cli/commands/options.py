@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Annotated, Any, Literal, get_type_hints
 
 import typer
+from typer.models import OptionInfo
 
 from ctxmode_cli.context.config import ContextConfig
 
@@ -76,6 +77,10 @@ def with_replay_options(command: Callable[..., None]) -> Callable[..., None]:
             **values,
         )
 
+    for parameter in own:
+        [info] = parameter.annotation.__metadata__
+        if isinstance(info, OptionInfo):
+            _set_envvar(info, parameter.name)
     keyword_only = [parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in (*own, *settings, *options)]
     wrapper.__signature__ = inspect.Signature(keyword_only)  # type: ignore[attr-defined]
     wrapper.__annotations__ = {}
@@ -83,8 +88,14 @@ def with_replay_options(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def _option(name: str, annotation: Any, owner: type) -> inspect.Parameter:
-    """An option with the default of its dataclass field, which the environment can set as CTXMODE_NAME."""
+    """An option with the default of its dataclass field."""
     default = next(field.default for field in fields(owner) if field.name == name)
     [info] = annotation.__metadata__
-    info.envvar = f"CTXMODE_{name.upper()}"
+    _set_envvar(info, name)
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _set_envvar(info: OptionInfo, name: str) -> None:
+    """Let the environment set the option as CTXMODE_NAME; the help says so once, not for each."""
+    info.envvar = f"CTXMODE_{name.upper()}"
+    info.show_envvar = False

@@ -13,11 +13,11 @@ def replay(
     settings: dict[str, Any],
     options: ReplayOptions,
     data: Annotated[list[str], typer.Argument(help="Logs: files, directories, globs, - for stdin.")],
-    mode: Annotated[
-        str, typer.Option(help="The mode: zero, full, sliding, summary.", envvar="CTXMODE_MODE")
-    ] = ContextMode.SLIDING,
+    mode: Annotated[str, typer.Option(help="The mode: zero, full, sliding, summary.")] = ContextMode.SLIDING,
 ) -> None:
     """Replay conversations through one mode; -o run/ keeps one row per request.
+
+    Each option can also be set in the environment, as CTXMODE_ and its name.
 
     Example: ctxmode replay logs.jsonl --mode summary -o run/
     """

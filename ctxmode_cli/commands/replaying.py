@@ -22,7 +22,8 @@ from ctxmode_cli.errors import ExitCode
 from ctxmode_cli.replay.results import Comparison
 from ctxmode_cli.replay.run import run
 from ctxmode_cli.replay.session import Replay, SessionReplay
-from ctxmode_cli.report.formats import FORMATS, as_json, as_table
+from ctxmode_cli.report.formats import FORMATS, as_json
+from ctxmode_cli.report.table import as_table
 from ctxmode_cli.summarize.extractive import ExtractiveSummarizer
 from ctxmode_cli.tokens.counter import TokenCounter
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ctxmode_cli.conversation.message import Message
-from ctxmode_cli.tokens.counter import REPLY_TOKENS, TokenCounter
+from ctxmode_cli.tokens.counter import TokenCounter
 
 
 class History:
@@ -32,7 +32,7 @@ class History:
     ) -> None:
         self.counter = counter
         self.tools = tools
-        self.fixed_tokens = counter.tools(tools) + REPLY_TOKENS
+        self.fixed_tokens = counter.tools(tools) + counter.REPLY_TOKENS
         """Tokens of every request, whatever is in it: tool schemas and the opening of the reply."""
         self.messages: list[Message] = []
         self.systems: list[int] = []

@@ -10,43 +10,36 @@ from ctxmode_cli.context.history import History
 def mode_faults(context: Context, history: History, budget: Budget) -> tuple[str, ...]:
     """The checks that this context fails and the record itself does not; empty for a valid request.
 
-    `first_not_user`: the first recorded message after system messages and notes is not a user's, nor the preamble
-    sent whole. `parted_call`: a call without its result, or a result without its call. `raw_and_summarised`: a message
-    is sent and told by the summary. `lost_system`: a system message is missing. `over_budget`: too many tokens.
-    `disorder`: messages out of their order.
+    `over_budget`: too many tokens. `disorder`: messages out of their order. `parted_call`: a call without its result,
+    or a result without its call. `raw_and_summarised`: a message is sent and told by the summary. `lost_system`: a
+    system message is missing. `first_not_user`: the first recorded message after system messages and notes is not a
+    user's, nor the preamble sent whole.
     """
-    return tuple(_faults(context, history, budget))
-
-
-def _faults(context: Context, history: History, budget: Budget) -> Iterator[str]:
-    if context.prompt_tokens > budget.request:
-        yield "over_budget"
+    faults = ["over_budget"] if context.prompt_tokens > budget.request else []
     sent_systems = 0
     end = 0
-    first_spoken = -1
     for piece in context.pieces:
         if isinstance(piece, Note):
             continue
-        if piece.start < end:
-            yield "disorder"
-        if piece.purpose != "system":
-            if first_spoken < 0:
-                first_spoken = piece.start
-            if piece.start < context.summarised:
-                yield "raw_and_summarised"
-        if _parted(piece, end, history):
-            yield "parted_call"
+        if piece.start != end:
+            faults.extend(_gap_faults(end, piece.start, history))
+        if piece.start < context.summarised and piece.purpose != "system":
+            faults.append("raw_and_summarised")
         sent_systems += _count_systems(piece, history)
         end = piece.stop
     if sent_systems != len(history.systems):
-        yield "lost_system"
-    if not _starts_well(first_spoken, history):
-        yield "first_not_user"
+        faults.append("lost_system")
+    if not _starts_well(context, history):
+        faults.append("first_not_user")
+    return tuple(faults)
 
 
-def _parted(piece: Recorded, end: int, history: History) -> bool:
-    """Whether the gap before the piece (from `end` on) has an edge inside a call group."""
-    return piece.start != end and (history.inside_group[piece.start] or history.inside_group[end])
+def _gap_faults(start: int, stop: int, history: History) -> Iterator[str]:
+    """What is wrong with leaving out the messages from `start` to `stop`."""
+    if stop < start:
+        yield "disorder"
+    if history.inside_group[start] or history.inside_group[stop]:
+        yield "parted_call"
 
 
 def _count_systems(piece: Recorded, history: History) -> int:
@@ -57,10 +50,12 @@ def _count_systems(piece: Recorded, history: History) -> int:
     return sum(piece.start <= position < piece.stop for position in history.systems)
 
 
-def _starts_well(first_spoken: int, history: History) -> bool:
+def _starts_well(context: Context, history: History) -> bool:
     """Whether the first spoken message is a user's, or the preamble is there from its beginning."""
     messages = history.messages
-    position = first_spoken
+    position = next(
+        piece.start for piece in context.pieces if not isinstance(piece, Note) and piece.purpose != "system"
+    )
     while messages[position].is_system:
         position += 1
     return messages[position].role == "user" or history.spoken_tokens(0, position) == 0

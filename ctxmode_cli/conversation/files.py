@@ -94,6 +94,16 @@ class Reading:
             names = ", ".join(_shown(path) for path in self.inputs)
             raise CtxmodeError("no conversations", where=names, hint=NATIVE_FORM)
 
+    def reject(self, error: CtxmodeError) -> None:
+        """Count a conversation that was read but could not be used, as one more bad record.
+
+        Raises:
+            InputErrors: Errors are not skipped, or there are more than `max_errors`.
+        """
+        self._count(error)
+        if not self._skips:
+            raise InputErrors(self.errors, self.error_count)
+
     def _items(self) -> Iterator[Conversation | CtxmodeError]:
         names = [_shown(path) for path in self.inputs]
         for path, name, prefix in zip(self.inputs, names, _id_prefixes(names), strict=True):

@@ -10,9 +10,9 @@ CJK_START = "\u2e80"
 
 
 def fold(text: str) -> str:
-    """`text` with case and width folded, zero-width characters gone and white space as single spaces.
+    r"""`text` with case and width folded, zero-width characters gone and white space as single spaces.
 
-    JSON escapes such as `\\u5317` are read as the characters they stand for, since tool calls and results often
+    JSON escapes such as `\u5317` are read as the characters they stand for, since tool calls and results often
     carry Chinese that way.
     """
     if "\\u" in text:

@@ -9,7 +9,6 @@ from typing import Self
 from ctxmode_cli.context.config import ContextConfig
 from ctxmode_cli.replay.session import ModeRows, SessionReplay
 from ctxmode_cli.score.recall import Recall
-from ctxmode_cli.tokens.counter import uncounted_parts
 
 MAX_LISTED = 10
 """Cases that a note names; beyond that it only counts."""
@@ -154,7 +153,7 @@ class DataTotals:
             self.unmatched_listed.append(f'{conversation.id}: {fact.id} "{fact.value}"')
         for message in conversation.messages:
             if isinstance(message.content, list):
-                self.uncounted_parts.update(uncounted_parts(message))
+                self.uncounted_parts.update(session.history.counter.uncounted_parts(message))
 
 
 @dataclass

@@ -33,8 +33,8 @@ def answer(comparison: Comparison) -> str:
     return f"{text}{_kept(comparison, chosen)}{_next(comparison, chosen, recalls)}."
 
 
-def _mean(comparison: Comparison, name: str) -> Fraction:
-    return comparison.modes[name].prompt_tokens.mean or Fraction()
+def _mean(comparison: Comparison, name: str) -> float:
+    return float(comparison.modes[name].prompt_tokens.mean or 0)
 
 
 def _named(comparison: Comparison, name: str) -> str:
@@ -47,7 +47,7 @@ def _against(comparison: Comparison, name: str) -> str:
     baseline = _mean(comparison, comparison.baseline)
     if name == comparison.baseline or not baseline:
         return f": {mean:,.0f} a request"
-    return f": {mean:,.0f} a request, {float(mean / baseline):.0%} of {comparison.baseline}'s {baseline:,.0f}"
+    return f": {mean:,.0f} a request, {mean / baseline:.0%} of {comparison.baseline}'s {baseline:,.0f}"
 
 
 def _kept(comparison: Comparison, name: str) -> str:

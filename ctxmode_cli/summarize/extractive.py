@@ -10,7 +10,7 @@ from ctxmode_cli.conversation.message import Message, content_text
 from ctxmode_cli.conversation.parse import parse_message
 from ctxmode_cli.language.sentences import is_chinese, sentences
 from ctxmode_cli.summarize.salience import weigh
-from ctxmode_cli.tokens.counter import REPLY_TOKENS, TokenCounter
+from ctxmode_cli.tokens.counter import TokenCounter
 
 _TITLES = {
     "en": "[Summary of the conversation so far: generated, not a message from the user]\n",
@@ -65,7 +65,7 @@ class ExtractiveSummarizer:
         text = "".join(_write(chosen, lang))
         self._last = (text, chosen)
         prompt_tokens = self._prompt_tokens[lang] + self._previous_tokens(request) + request.messages_tokens
-        return SummaryResult(text, text_tokens, prompt_tokens + REPLY_TOKENS)
+        return SummaryResult(text, text_tokens, prompt_tokens + self._counter.REPLY_TOKENS)
 
     @staticmethod
     def _lang(request: SummaryRequest) -> str:

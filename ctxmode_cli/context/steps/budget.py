@@ -7,7 +7,6 @@ from ctxmode_cli.context.config import Budget
 from ctxmode_cli.context.history import History
 from ctxmode_cli.context.plan import Plan
 from ctxmode_cli.errors import CtxmodeError
-from ctxmode_cli.tokens.counter import REPLY_TOKENS
 
 
 class OverBudgetError(CtxmodeError):
@@ -56,7 +55,7 @@ def fit_input(history: History, budget: Budget) -> InputCut:
         return InputCut(start, tokens)
     system_over = fixed - budget.request
     if budget.system is not None:
-        system_over = max(system_over, fixed - REPLY_TOKENS - budget.system)
+        system_over = max(system_over, fixed - history.counter.REPLY_TOKENS - budget.system)
     if system_over > 0:
         raise OverBudgetError("system", system_over)
     if tokens <= room:

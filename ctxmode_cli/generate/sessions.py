@@ -1,0 +1,2 @@
+def generate_sessions(count, seed, langs=("zh","en")):
+    return iter(())
