@@ -29,6 +29,6 @@ def models(
         }
         sys.stdout.write(to_json({"format": 1, "date": table_date(), "models": entries}) + "\n")
         return
-    rows = ((model.name, f"{model.window:,}", model.encoding, str(model.image_rule or "unknown")) for model in found)
-    columns = ("model", "window", "encoding", "an image, in tokens")
-    write_table(f"Models as of {table_date()}; windows in tokens", columns, rows)
+    rows = ((model.name, model.encoding, str(model.image_rule or "unknown"), f"{model.window:,}") for model in found)
+    columns = ("model", "encoding", "tokens of an image", "window (tokens)")
+    write_table(f"Models as of {table_date()}", columns, rows, left=3)

@@ -1,13 +1,14 @@
 """Plain tables on stdout: as wide as the terminal, and never cut in a pipe."""
 
+import io
 import sys
 from collections.abc import Iterable, Sequence
 
 from ctxmode_cli.commands.console import wants_colour
 
 
-def write_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Write a title, a header line and the rows; the first column stands left, numbers stand right."""
+def write_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1) -> None:
+    """Write a title, a header line, the rows and an empty line; the first `left` columns stand left."""
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -15,12 +16,14 @@ def write_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]
     from ctxmode_cli.report.table import NATURAL_WIDTH
 
     table = Table(box=None, pad_edge=False, header_style="bold")
-    cells = [[Text(cell) for cell in row] for row in rows]
     for index, column in enumerate(columns):
-        numbers = index > 0 and all(row[index].plain[:1] in "+-0123456789" for row in cells)
-        table.add_column(Text(column), justify="right" if numbers else "left", overflow="fold")
-    for row in cells:
-        table.add_row(*row)
-    width = None if sys.stdout.isatty() else NATURAL_WIDTH
-    console = Console(file=sys.stdout, width=width, no_color=not wants_colour(), highlight=False)
-    console.print(Text(title), table, "", sep="\n", soft_wrap=False)
+        table.add_column(Text(column), justify="left" if index < left else "right", overflow="fold")
+    for row in rows:
+        table.add_row(*map(Text, row))
+    terminal = sys.stdout.isatty()
+    out = io.StringIO()
+    Console(
+        file=out, width=None if terminal else NATURAL_WIDTH, force_terminal=terminal, no_color=not wants_colour()
+    ).print(table)
+    body = "\n".join(line.rstrip() for line in out.getvalue().splitlines())
+    sys.stdout.write(f"{title}\n{body}\n\n")

@@ -57,15 +57,15 @@ def _write_tables(report: "TokenizerReport") -> None:
         (name, check.sha256, f"{check.cases - len(check.wrong)} of {check.cases}" + " WRONG" * bool(check.wrong))
         for name, check in report.encodings.items()
     )
-    write_table("Encodings", ("encoding", "vocabulary (SHA-256)", "golden counts"), encodings)
+    write_table("Encodings", ("encoding", "vocabulary (SHA-256)", "golden counts"), encodings, left=2)
     counts = f"tokens of {report.model.name} ({report.model.encoding})"
     if report.builtin:
-        _write_errors(f"Error of estimates against {counts}: mean (worst), built-in texts", report.builtin.by_class)
+        _write_errors(f"Error of estimates against {counts}: mean (worst) on built-in texts", report.builtin.by_class)
     if report.records:
         title = f"The same on your {report.records.messages:,} messages"
         _write_errors(title, report.records.estimators.by_class)
         sys.stdout.write(_usage_line(report.records.usage) + "\n\n")
-    for line in (*report.failures, *(f"note: {line}" for line in report.notes), "", report.answer):
+    for line in (*report.failures, *(f"note: {line}" for line in report.notes), report.answer):
         sys.stdout.write(visible(line) + "\n")
 
 
@@ -75,7 +75,8 @@ def _write_errors(title: str, by_class: Mapping[str, Mapping[str, "ErrorSum"]]) 
         (name, *(f"{sums[name].mean:+.0%} ({sums[name].worst:+.0%})" for sums in by_class.values()))
         for name in estimators
     )
-    write_table(title, ("estimate", *by_class), rows)
+    texts = (f"{kind} ({next(iter(sums.values())).count:,})" for kind, sums in by_class.items())
+    write_table(title, ("estimate", *texts), rows)
 
 
 def _usage_line(usage: "ErrorSum") -> str:

@@ -21,8 +21,8 @@ RULES: Mapping[str, Estimator] = {
 }
 """The rules of thumb in use."""
 
-CONTENT_CLASSES = ("zh", "en", "code", "json", "mixed")
-"""Kinds of text in the built-in samples; `content_class` knows "other" as well."""
+CONTENT_CLASSES = ("zh", "en", "code", "json", "mixed", "other")
+"""Kinds of text; the built-in samples have all but "other"."""
 
 SHARE_MIXED = 0.1
 SHARE_OTHER = 0.3
@@ -75,15 +75,19 @@ class EstimatorErrors:
 
     counter: TokenCounter
     estimators: Mapping[str, Estimator]
-    by_class: dict[str, dict[str, ErrorSum]] = field(default_factory=dict)
-    """Content class, estimator, errors."""
+    _by_class: dict[str, dict[str, ErrorSum]] = field(default_factory=dict)
 
     def add(self, text: str, kind: str) -> None:
         """Add the errors of every estimator on one text of the content class `kind`."""
         true = self.counter.text(text)
-        sums = self.by_class.setdefault(kind, {name: ErrorSum() for name in self.estimators})
+        sums = self._by_class.setdefault(kind, {name: ErrorSum() for name in self.estimators})
         for name, estimate in self.estimators.items():
             sums[name].add(estimate(text), true)
+
+    @property
+    def by_class(self) -> Mapping[str, Mapping[str, ErrorSum]]:
+        """The errors of each estimator on each kind of text that there was, in the order of `CONTENT_CLASSES`."""
+        return {kind: self._by_class[kind] for kind in CONTENT_CLASSES if kind in self._by_class}
 
 
 def estimators_beside(encoding: str, usable: Iterable[str]) -> dict[str, Estimator]:
