@@ -1,2 +1,2 @@
-def generate_sessions(count, seed, langs=("zh","en")):
+def generate_sessions(count, seed, langs=("zh", "en")):
     return iter(())
