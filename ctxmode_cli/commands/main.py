@@ -8,6 +8,7 @@ import typer
 
 from ctxmode_cli import __version__
 from ctxmode_cli.commands.console import note, print_errors
+from ctxmode_cli.commands.generate import generate
 from ctxmode_cli.errors import CtxmodeError, ExitCode
 
 EPILOG = "Exit codes: 0 passed, 1 a gate or check failed, 2 usage or bad input, 3 not evaluated, 4 internal error."
@@ -34,6 +35,9 @@ def _root(
     ] = False,
 ) -> None:
     """Replay recorded LLM conversations through each context mode and measure what each would have sent."""
+
+
+app.command()(generate)
 
 
 def main() -> None:
