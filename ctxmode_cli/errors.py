@@ -1,5 +1,6 @@
 """The one error type that reaches the user, and the exit codes that the command line promises."""
 
+from collections.abc import Sequence
 from enum import IntEnum
 
 
@@ -37,3 +38,17 @@ class CtxmodeError(Exception):
 
     def __str__(self) -> str:
         return f"{self.where}: {self.message}" if self.where else self.message
+
+
+class InputErrors(CtxmodeError):  # noqa: N818 - it is several errors
+    """All that is wrong with an input: the first errors, and how many there were.
+
+    Args:
+        errors: The first errors in the order of the input; at least one.
+        total: How many there were in all.
+    """
+
+    def __init__(self, errors: Sequence[CtxmodeError], total: int) -> None:
+        super().__init__(errors[0].message, hint=errors[0].hint, where=errors[0].where)
+        self.errors = list(errors)
+        self.total = total

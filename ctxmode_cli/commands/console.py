@@ -1,16 +1,13 @@
 """What every command shares with its user: the two streams, error style, and text that cannot play tricks."""
 
+import os
 import sys
 from collections.abc import Sequence
 
 from ctxmode_cli.errors import CtxmodeError
+from ctxmode_cli.report.visible import visible
 
 MAX_ERRORS_SHOWN = 10
-
-
-def visible(text: str) -> str:
-    """`text` with control, bidirectional and unencodable characters shown as escapes, not sent to the terminal."""
-    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
 
 
 def note(line: str) -> None:
@@ -26,3 +23,8 @@ def print_errors(errors: Sequence[CtxmodeError], total: int) -> None:
             note(f"hint: {error.hint}")
     if total > MAX_ERRORS_SHOWN:
         note(f"… and {total - MAX_ERRORS_SHOWN} more errors")
+
+
+def wants_colour() -> bool:
+    """Whether a terminal's user wants styles: not with NO_COLOR, nor on a dumb terminal."""
+    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

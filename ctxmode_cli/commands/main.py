@@ -7,9 +7,12 @@ from typing import Annotated
 import typer
 
 from ctxmode_cli import __version__
+from ctxmode_cli.commands.compare import compare
 from ctxmode_cli.commands.console import note, print_errors
 from ctxmode_cli.commands.generate import generate
-from ctxmode_cli.errors import CtxmodeError, ExitCode
+from ctxmode_cli.commands.modes import modes
+from ctxmode_cli.commands.replay import replay
+from ctxmode_cli.errors import CtxmodeError, ExitCode, InputErrors
 
 EPILOG = "Exit codes: 0 passed, 1 a gate or check failed, 2 usage or bad input, 3 not evaluated, 4 internal error."
 
@@ -20,6 +23,10 @@ app = typer.Typer(
     epilog=EPILOG,
     pretty_exceptions_enable=False,
 )
+
+
+for command in (compare, replay, generate, modes):
+    app.command()(command)
 
 
 def _print_version(wanted: bool) -> None:
@@ -37,13 +44,13 @@ def _root(
     """Replay recorded LLM conversations through each context mode and measure what each would have sent."""
 
 
-app.command()(generate)
-
-
 def main() -> None:
     """Run the command line; every way out has its exit code, and a crash is never a 1."""
     try:
         app()
+    except InputErrors as error:
+        print_errors(error.errors, error.total)
+        sys.exit(ExitCode.USAGE)
     except CtxmodeError as error:
         print_errors([error], 1)
         sys.exit(ExitCode.USAGE)
@@ -51,7 +58,7 @@ def main() -> None:
         sys.exit(ExitCode.INTERRUPTED)
     except Exception as error:  # noqa: BLE001 - the catch-all that keeps a crash from looking like a failed gate
         note(f"internal error: {type(error).__name__}: {error}")
-        for line in traceback.format_tb(error.__traceback__):
-            note(line.rstrip())
+        for line in "".join(traceback.format_tb(error.__traceback__)).splitlines():
+            note(line)
         note("hint: this is a fault of ctxmode; please report it with the lines above")
         sys.exit(ExitCode.INTERNAL)

@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ctxmode_cli.conversation.message import Message
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(NamedTuple):
     """A labelled key fact: what was said, where, until when, and where it is needed.
 
     All positions are 0-based indexes of messages.

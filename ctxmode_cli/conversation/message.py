@@ -1,8 +1,7 @@
 """A recorded message and its tool calls."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 WIRE_FIELDS = ("role", "content", "name", "tool_calls", "tool_call_id")
 """What is ever sent of a message; everything else in the record stays at home."""
@@ -14,8 +13,7 @@ Content: TypeAlias = str | Sequence[Mapping[str, Any]] | None
 """A string, a list of parts, or nothing (an assistant message that only calls tools)."""
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
+class ToolCall(NamedTuple):
     """One call of a function by the assistant; `arguments` is the JSON text as recorded."""
 
     id: str
@@ -23,9 +21,10 @@ class ToolCall:
     arguments: str
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """One message as it was recorded.
+
+    A named tuple, since logs hold millions: it is made in a third of the time that a frozen dataclass takes.
 
     `recorded` is the whole object, unknown fields included; nobody writes to it.
     """

@@ -1,11 +1,15 @@
 """From a JSON object to a conversation, or to one sentence about what is wrong with it."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from ctxmode_cli.conversation.conversation import Conversation, Fact
 from ctxmode_cli.conversation.message import ROLES, Message, ToolCall
 from ctxmode_cli.errors import CtxmodeError
+
+Parsed = TypeVar("Parsed")
+
+NATIVE_FORM = 'one conversation a line: {"id": …, "messages": [ … ]}'
 
 
 def parse_conversation(record: Any, *, where: str, default_id: str) -> Conversation:
@@ -45,58 +49,85 @@ class _RecordFault(Exception):  # noqa: N818 - it never leaves this module
         self.hint = hint
 
 
+_RECORD_TYPES: Mapping[str, tuple[type, ...]] = {
+    "id": (str,),
+    "lang": (str,),
+    "source": (str,),
+    "model": (str,),
+    "tools": (list,),
+    "facts": (list,),
+}
+
+
 def _conversation(record: Any, where: str, default_id: str) -> Conversation:
     if not isinstance(record, dict):
         raise _RecordFault(f"a record is a JSON object, not {_kind(record)}")
     if "messages" not in record:
-        raise _RecordFault('the record has no "messages"', "one conversation a line: " + '{"id": …, "messages": [ … ]}')
+        raise _RecordFault('the record has no "messages"', NATIVE_FORM)
     recorded_messages = record["messages"]
     if not isinstance(recorded_messages, list):
         raise _RecordFault(f'"messages" is a list, not {_kind(recorded_messages)}')
-    messages = tuple(_each("message", recorded_messages, _message))
+    messages = _each("message", recorded_messages, _message)
     if not messages:
         raise _RecordFault("the conversation has no messages")
-    tools = _optional(record, "tools", list) or ()
+    _check_types(record, _RECORD_TYPES)
+    tools = record.get("tools") or ()
     for index, tool in enumerate(tools):
         if not isinstance(tool, dict):
             raise _RecordFault(f"tool {index} is an object, not {_kind(tool)}")
-    for field in ("lang", "source", "model"):
-        _optional(record, field, str)
-    facts = tuple(_each("fact", _optional(record, "facts", list) or (), _fact))
+    facts = _each("fact", record.get("facts") or (), _fact)
     _check_labels(facts, len(messages))
-    return Conversation(_optional(record, "id", str) or default_id, messages, tools, facts, record, where)
+    return Conversation(record.get("id") or default_id, messages, tools, facts, record, where)
 
 
-def _each(noun: str, items: Sequence[Any], parse: Callable[[Any], Any]) -> list[Any]:
+def _each(noun: str, items: Sequence[Any], parse: Callable[[Any], Parsed]) -> tuple[Parsed, ...]:
     """Parse each item; a fault is told with the item's index."""
-    parsed = []
-    for index, item in enumerate(items):
-        try:
-            parsed.append(parse(item))
-        except _RecordFault as fault:
-            raise _RecordFault(f"{noun} {index} {fault}", fault.hint) from None
-    return parsed
+    parsed: list[Parsed] = []
+    try:
+        for item in items:
+            parsed.append(parse(item))  # noqa: PERF401 - the length is the index of the item at fault
+    except _RecordFault as fault:
+        raise _RecordFault(f"{noun} {len(parsed)} {fault}", fault.hint) from None
+    return tuple(parsed)
+
+
+def _check_types(recorded: Mapping[str, Any], types: Mapping[str, tuple[type, ...]]) -> None:
+    """A fault where a value has another type than its field; null stands for a field that is missing."""
+    for field, value in recorded.items():
+        if field in types and type(value) not in types[field] and value is not None:
+            raise _RecordFault(f'has {_kind(value)} as its "{field}"')
+
+
+_MESSAGE_TYPES: Mapping[str, tuple[type, ...]] = {
+    "name": (str,),
+    "tool_calls": (list,),
+    "tool_call_id": (str,),
+    "ts": (str,),
+    "documents": (list,),
+    "usage": (dict,),
+    "latency_s": (int, float),
+    "cost_usd": (int, float),
+}
+"""What has a form in a message beside role and content."""
+_FORMED_FIELDS = frozenset(_MESSAGE_TYPES)
 
 
 def _message(recorded: Any) -> Message:
     if not isinstance(recorded, dict):
         raise _RecordFault(f"is an object, not {_kind(recorded)}")
-    get = recorded.get
-    role = get("role")
-    if role not in ROLES if isinstance(role, str) else True:
+    role = recorded.get("role")
+    if not isinstance(role, str) or role not in ROLES:
         raise _role_fault(recorded)
-    content = get("content")
-    if content is not None and not isinstance(content, str):
+    content = recorded.get("content")
+    if not isinstance(content, str) and content is not None:
         _check_parts(content)
-    calls = get("tool_calls")
-    tool_call_id = get("tool_call_id")
-    if role == "tool" and not isinstance(tool_call_id, str):
-        raise _RecordFault('(a tool result) has no "tool_call_id"')
-    if len(recorded) > 2:  # noqa: PLR2004 - role and content are the common case, and are checked
-        _check_other_fields(recorded)
-    return Message(
-        str(role), content, tuple(_each("tool call", calls, _tool_call)) if calls else (), tool_call_id, recorded
-    )
+    # Most messages have nothing else, and most of the time of reading goes into messages.
+    if role != "tool" and _FORMED_FIELDS.isdisjoint(recorded):
+        return Message(role, content, (), None, recorded)
+    _check_other_fields(recorded, role)
+    calls = recorded.get("tool_calls")
+    parsed_calls = _each("tool call", calls, _tool_call) if calls else ()
+    return Message(role, content, parsed_calls, recorded.get("tool_call_id"), recorded)
 
 
 def _role_fault(recorded: Mapping[str, Any]) -> _RecordFault:
@@ -117,16 +148,18 @@ def _check_parts(content: Any) -> None:
             raise _RecordFault(f'has a part {index} that is not an object with a "type"')
 
 
-def _check_other_fields(recorded: Mapping[str, Any]) -> None:
-    for field in ("name", "tool_call_id", "ts"):
-        _optional(recorded, field, str)
-    calls = _optional(recorded, "tool_calls", list)
-    if calls and recorded["role"] != "assistant":
-        raise _RecordFault(f"(role {recorded['role']}) calls tools; only an assistant does")
-    _optional(recorded, "usage", dict)
-    for field in ("latency_s", "cost_usd"):
-        _optional(recorded, field, (int, float))
-    for index, document in enumerate(_optional(recorded, "documents", list) or ()):
+def _check_other_fields(recorded: Mapping[str, Any], role: str) -> None:
+    _check_types(recorded, _MESSAGE_TYPES)
+    if role == "tool" and recorded.get("tool_call_id") is None:
+        raise _RecordFault('(a tool result) has no "tool_call_id"')
+    if role != "assistant" and recorded.get("tool_calls"):
+        raise _RecordFault(f"(role {role}) calls tools; only an assistant does")
+    if recorded.get("documents"):
+        _check_documents(recorded["documents"])
+
+
+def _check_documents(documents: Sequence[Any]) -> None:
+    for index, document in enumerate(documents):
         if not isinstance(document, dict) or not isinstance(document.get("text"), str):
             raise _RecordFault(f'has a document {index} that is not an object with a "text"')
 
@@ -146,36 +179,60 @@ def _tool_call(recorded: Any) -> ToolCall:
     return ToolCall(call_id, function["name"], arguments)
 
 
+_FACT_TYPES: Mapping[str, tuple[type, ...]] = {
+    "id": (str,),
+    "kind": (str,),
+    "value": (str,),
+    "aliases": (list,),
+    "stated_at": (int,),
+    "superseded_at": (int,),
+    "supersedes": (str,),
+    "probe_at": (list,),
+    "polarity": (str,),
+    "question": (str,),
+}
+_POLARITIES = frozenset({None, "positive", "negative"})
+
+
 def _fact(recorded: Any) -> Fact:
     if not isinstance(recorded, dict):
         raise _RecordFault(f"is an object, not {_kind(recorded)}")
-    value = _optional(recorded, "value", str)
-    if not value or not value.strip():
+    _check_types(recorded, _FACT_TYPES)
+    get = recorded.get
+    value, stated_at, polarity = get("value"), get("stated_at"), get("polarity")
+    if not value or value.isspace():
         raise _RecordFault('has no "value"')
-    stated_at = _optional(recorded, "stated_at", int)
     if stated_at is None:
         raise _RecordFault('has no "stated_at"')
-    aliases = _optional(recorded, "aliases", list) or ()
-    probes = _optional(recorded, "probe_at", list) or ()
-    if not all(isinstance(alias, str) and alias.strip() for alias in aliases):
-        raise _RecordFault('has "aliases" that are not all text')
-    if not all(type(probe) is int for probe in probes):
-        raise _RecordFault('has a "probe_at" that is not a list of message indexes')
-    polarity = _optional(recorded, "polarity", str) or "positive"
-    if polarity not in {"positive", "negative"}:
+    if polarity not in _POLARITIES:
         raise _RecordFault(f'has the polarity "{polarity}"; it is "positive" or "negative"')
+    aliases, probes = get("aliases"), get("probe_at")
     return Fact(
-        id=_optional(recorded, "id", str) or "",
-        kind=_optional(recorded, "kind", str) or "",
-        value=value,
-        aliases=tuple(aliases),
-        stated_at=stated_at,
-        superseded_at=_optional(recorded, "superseded_at", int),
-        supersedes=_optional(recorded, "supersedes", str),
-        probe_at=tuple(sorted(set(probes))),
-        negative=polarity == "negative",
-        question=_optional(recorded, "question", str),
+        get("id") or "",
+        get("kind") or "",
+        value,
+        _aliases(aliases) if aliases else (),
+        stated_at,
+        get("superseded_at"),
+        get("supersedes"),
+        _probes(probes) if probes else (),
+        polarity == "negative",
+        get("question"),
     )
+
+
+def _aliases(aliases: Sequence[Any]) -> tuple[str, ...]:
+    for alias in aliases:
+        if not isinstance(alias, str) or not alias or alias.isspace():
+            raise _RecordFault('has "aliases" that are not all text')
+    return tuple(aliases)
+
+
+def _probes(probes: Sequence[Any]) -> tuple[int, ...]:
+    for probe in probes:
+        if type(probe) is not int:
+            raise _RecordFault('has a "probe_at" that is not a list of message indexes')
+    return tuple(sorted(set(probes)) if len(probes) > 1 else probes)
 
 
 def _check_labels(facts: Sequence[Fact], length: int) -> None:
@@ -185,21 +242,24 @@ def _check_labels(facts: Sequence[Fact], length: int) -> None:
         if not fact.id or fact.id in seen:
             raise _RecordFault(f"fact {index} has {'the id of an earlier fact' if fact.id else 'no id'}")
         seen.add(fact.id)
-        positions = {"stated_at": (fact.stated_at,), "superseded_at": (fact.superseded_at,), "probe_at": fact.probe_at}
-        for field, indexes in positions.items():
-            for position in indexes:
-                if position is not None and not 0 <= position < length:
-                    raise _RecordFault(
-                        f'fact {index} ("{fact.id}") has {field} {position}, outside the conversation of {length} messages'
-                    )
+        # Probes are sorted: the first and the last stand for all.
+        first, last = (fact.probe_at[0], fact.probe_at[-1]) if fact.probe_at else (0, 0)
+        inside = 0 <= fact.stated_at < length and 0 <= (fact.superseded_at or 0) < length
+        if not inside or first < 0 or last >= length:
+            raise _position_fault(index, fact, length)
 
 
-def _optional(record: Mapping[str, Any], field: str, kind: type | tuple[type, ...]) -> Any:
-    """The field's value, or None where it is missing or null; a fault where it is of another type."""
-    value = record.get(field)
-    if value is None or (isinstance(value, kind) and not isinstance(value, bool)):
-        return value
-    raise _RecordFault(f'has {_kind(value)} as its "{field}"')
+def _position_fault(index: int, fact: Fact, length: int) -> _RecordFault:
+    positions = {"stated_at": (fact.stated_at,), "superseded_at": (fact.superseded_at,), "probe_at": fact.probe_at}
+    field, position = next(
+        (field, position)
+        for field, indexes in positions.items()
+        for position in indexes
+        if position is not None and not 0 <= position < length
+    )
+    return _RecordFault(
+        f'fact {index} ("{fact.id}") has {field} {position}, outside the conversation of {length} messages'
+    )
 
 
 def _kind(value: Any) -> str:

@@ -1,0 +1,101 @@
+"""The options that every replaying command shares: one table, from which the command line is made."""
+
+import functools
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, Literal, get_type_hints
+
+import typer
+from typer.models import OptionInfo
+
+from ctxmode_cli.context.config import ContextConfig
+
+SETTINGS = {
+    "model": "Model: tokenizer, window.",
+    "max_tokens": "Business budget of every mode but full; clamped to the window.",
+    "reserved_output": "Tokens of the window kept free for the reply.",
+    "system_tokens": "Ceiling on system messages and tool schemas.",
+    "input_tokens": "Ceiling on the current input.",
+    "history_tokens": "Ceiling on history.",
+    "sliding_turns": "Complete turns in the sliding window.",
+    "sliding_low": "Turns to cut back to when the window is full (default: slide every turn).",
+    "summary_threshold": "Complete turns kept verbatim beside the summary.",
+    "summary_every": "Complete turns beyond these before the next refresh.",
+    "summary_trigger": "What asks for a refresh.",
+    "compress_ratio": "Share of the input budget that history may fill before the tokens trigger.",
+    "summary_strategy": "Summarise summary and news, or the originals again.",
+    "summary_target_tokens": "Most tokens of a summary's text.",
+    "summary_role": "Role of the summary message.",
+}
+"""Settings of a mode that are options, with their help; names and types are those of ContextConfig."""
+
+OutputFormat = Literal["table", "json", "jsonl", "csv", "markdown"]
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayOptions:
+    """What the user asked of a replaying command, the mode's own settings apart."""
+
+    seed: Annotated[int, typer.Option(help="Seed of all that is drawn; printed.")] = 0
+    limit: Annotated[int | None, typer.Option(min=1, help="Replay only the first N conversations.")] = None
+    sample: Annotated[int | None, typer.Option(min=1, help="Replay a seeded sample of N conversations.")] = None
+    probes: Annotated[
+        Literal["labelled", "all"] | None, typer.Option(help="Which requests are asked for a fact (default: labelled).")
+    ] = None
+    on_error: Annotated[Literal["fail", "skip"], typer.Option(help="What a bad record does.")] = "fail"
+    max_errors: Annotated[int | None, typer.Option(min=0, help="Bad records that are borne.")] = None
+    format: Annotated[OutputFormat, typer.Option(help="Form of the result on stdout.")] = "table"
+    output: Annotated[
+        list[str] | None,
+        typer.Option("--output", "-o", help="Also write FILE (.json .jsonl .csv .md), or a run folder; repeats."),
+    ] = None
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Nothing on stderr but errors.")] = False
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say more on stderr.")] = False
+
+
+def with_replay_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the shared options; it receives them as `settings` (of a mode) and `options`."""
+    own = [
+        parameter
+        for parameter in inspect.signature(command).parameters.values()
+        if parameter.name not in {"settings", "options"}
+    ]
+    setting_types = get_type_hints(ContextConfig)
+    settings = [
+        _option(name, Annotated[setting_types[name], typer.Option(help=text)], ContextConfig)
+        for name, text in SETTINGS.items()
+    ]
+    option_types = get_type_hints(ReplayOptions, include_extras=True)
+    options = [_option(field.name, option_types[field.name], ReplayOptions) for field in fields(ReplayOptions)]
+
+    @functools.wraps(command)
+    def wrapper(**values: Any) -> None:
+        command(
+            settings={name: values.pop(name) for name in SETTINGS},
+            options=ReplayOptions(**{field.name: values.pop(field.name) for field in fields(ReplayOptions)}),
+            **values,
+        )
+
+    for parameter in own:
+        [info] = parameter.annotation.__metadata__
+        if isinstance(info, OptionInfo):
+            _set_envvar(info, parameter.name)
+    keyword_only = [parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in (*own, *settings, *options)]
+    wrapper.__signature__ = inspect.Signature(keyword_only)  # type: ignore[attr-defined]
+    wrapper.__annotations__ = {}
+    return wrapper
+
+
+def _option(name: str, annotation: Any, owner: type) -> inspect.Parameter:
+    """An option with the default of its dataclass field."""
+    default = next(field.default for field in fields(owner) if field.name == name)
+    [info] = annotation.__metadata__
+    _set_envvar(info, name)
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+
+
+def _set_envvar(info: OptionInfo, name: str) -> None:
+    """Let the environment set the option as CTXMODE_NAME; the help says so once, not for each."""
+    info.envvar = f"CTXMODE_{name.upper()}"
+    info.show_envvar = False

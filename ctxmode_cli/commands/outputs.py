@@ -1,0 +1,69 @@
+"""What `-o` names: files and run folders, opened before the run and put in place only when all is written."""
+
+from collections.abc import Iterable
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from ctxmode_cli.errors import CtxmodeError
+from ctxmode_cli.report.formats import EXTENSIONS
+
+if TYPE_CHECKING:
+    from ctxmode_cli.replay.run_folder import RunFolder
+
+
+class OutputFile:
+    """A result file: a place beside it is taken at once, so that a wrong path fails in the first second."""
+
+    def __init__(self, path: Path) -> None:
+        self.format = EXTENSIONS[path.suffix]
+        self.text = ""
+        self._path = path
+        self._part = path.with_name(f".{path.name}.part")
+
+    def __enter__(self) -> Self:
+        try:
+            self._part.touch()
+        except OSError as error:
+            raise CtxmodeError(f"cannot write: {error.strerror}", where=str(self._path)) from None
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is None:
+            self._part.write_text(self.text, encoding="utf-8", newline="")
+            self._part.replace(self._path)
+        else:
+            self._part.unlink(missing_ok=True)
+
+
+@dataclass
+class Outputs:
+    """The outputs of one run."""
+
+    files: list[OutputFile] = field(default_factory=list)
+    folders: list["RunFolder"] = field(default_factory=list)
+
+
+def open_outputs(names: Iterable[str], stack: ExitStack) -> Outputs:
+    """Open every output; `stack` puts them in place at its end, or removes them after an error.
+
+    Raises:
+        CtxmodeError: An extension has no format, or a place cannot be written.
+    """
+    outputs = Outputs()
+    for name in names:
+        path = Path(name)
+        if path.suffix in EXTENSIONS:
+            outputs.files.append(stack.enter_context(OutputFile(path)))
+        elif path.suffix:
+            hint = f"{' '.join(EXTENSIONS)}, or no extension for a run folder"
+            raise CtxmodeError(f'no format is written to "{path.suffix}"', where=name, hint=hint)
+        else:
+            from ctxmode_cli.replay.run_folder import RunFolder  # pyarrow is heavy, and only a run folder needs it
+
+            outputs.folders.append(stack.enter_context(RunFolder(path)))
+    return outputs

@@ -1,0 +1,102 @@
+"""What the replaying commands have in common: read, replay, report."""
+
+import gc
+import platform
+import shutil
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import asdict
+from typing import Any
+
+import typer
+
+from ctxmode_cli import __version__
+from ctxmode_cli.commands.console import note, wants_colour
+from ctxmode_cli.commands.options import ReplayOptions
+from ctxmode_cli.commands.outputs import open_outputs
+from ctxmode_cli.commands.progress import progress
+from ctxmode_cli.commands.source import Source
+from ctxmode_cli.context.config import ContextConfig
+from ctxmode_cli.errors import ExitCode
+from ctxmode_cli.replay.results import Comparison
+from ctxmode_cli.replay.run import run
+from ctxmode_cli.replay.session import Replay, SessionReplay
+from ctxmode_cli.report.formats import FORMATS, as_json
+from ctxmode_cli.report.table import as_table
+from ctxmode_cli.summarize.extractive import ExtractiveSummarizer
+from ctxmode_cli.tokens.counter import TokenCounter
+
+
+def replay_and_report(
+    data: Sequence[str] | None,
+    modes: Sequence[str],
+    baseline: str,
+    settings: dict[str, Any],
+    options: ReplayOptions,
+) -> None:
+    """Read the data, replay it through the modes, write what was asked for, and exit with the right code."""
+    configs = {name: ContextConfig(mode=name, **settings) for name in modes}
+    counter = TokenCounter.for_model(settings["model"])
+    for config in configs.values():
+        config.budget(counter.model.window)  # settings that leave no budget are told before anything is read
+    source = Source(data, options)
+    with ExitStack() as stack:
+        outputs = open_outputs(options.output or (), stack)
+
+        def keep(session: SessionReplay) -> None:
+            for folder in outputs.folders:
+                folder.add(session)
+
+        if options.verbose:
+            note(f"replaying {source.description} through {', '.join(modes)}")
+        _relax_garbage_collection()
+        replay = Replay(configs, counter, ExtractiveSummarizer(counter), probe_every_turn=options.probes == "all")
+        totals = run(progress(source.conversations(), quiet=options.quiet), replay, keep=keep, reject=source.reject)
+        comparison = Comparison(
+            model=counter.model.name,
+            encoding=counter.encoding_name,
+            window=counter.model.window,
+            seed=options.seed,
+            baseline=baseline,
+            configs=configs,
+            data=totals.data,
+            modes=totals.modes,
+            sources=source.sources,
+            skipped=source.skipped,
+        )
+        for folder in outputs.folders:
+            folder.finish(as_json(comparison), _made_with(comparison))
+        for file in outputs.files:
+            file.text = FORMATS[file.format](comparison)
+    _print(comparison, options.format)
+    if options.probes is not None and not comparison.data.probes:
+        note("error: recall was asked for and could not be evaluated: no labelled fact can be probed")
+        raise typer.Exit(ExitCode.NOT_EVALUATED)
+
+
+def _relax_garbage_collection() -> None:
+    """Look for reference cycles more rarely: a replay makes many small objects and no cycles."""
+    gc.freeze()
+    gc.set_threshold(100_000, 50, 100)
+
+
+def _made_with(comparison: Comparison) -> dict[str, Any]:
+    """What a run folder says of how it was made."""
+    return {
+        "ctxmode": __version__,
+        "python": platform.python_version(),
+        "model": comparison.model,
+        "encoding": comparison.encoding,
+        "seed": comparison.seed,
+        "settings": {name: asdict(config) for name, config in comparison.configs.items()},
+        "inputs": [{"name": name, "sha256": sha256} for name, sha256 in comparison.sources],
+    }
+
+
+def _print(comparison: Comparison, form: str) -> None:
+    if form == "table" and sys.stdout.isatty():
+        text = as_table(comparison, width=shutil.get_terminal_size().columns, colour=wants_colour())
+    else:
+        text = FORMATS[form](comparison)
+    sys.stdout.write(text)

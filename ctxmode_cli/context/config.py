@@ -1,0 +1,125 @@
+"""The settings of a context mode, and the token budget that follows from them."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from ctxmode_cli.errors import CtxmodeError
+
+
+class ContextMode(StrEnum):
+    """The built-in strategies that decide which history goes into a request."""
+
+    ZERO = "zero"
+    """System messages and the current input only."""
+    FULL = "full"
+    """Everything so far; trimmed only where the model's window forces it."""
+    SLIDING = "sliding"
+    """The most recent complete turns and the current input."""
+    SUMMARY = "summary"
+    """The older part as one summary, the last turns verbatim."""
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How many tokens a request may hold; `None` is no ceiling of its own.
+
+    Shares are ceilings on what may be kept; an unused share is free for the others.
+    """
+
+    request: int
+    """Whole request: framing and tool schemas included."""
+    system: int | None = None
+    """System messages and tool schemas."""
+    input: int | None = None
+    """The current input."""
+    history: int | None = None
+    """What lies before the current input: summary and recorded turns."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContextConfig:
+    """The settings of one mode; token figures are counted with the model's own encoding.
+
+    Raises:
+        CtxmodeError: A setting is out of its range.
+    """
+
+    mode: str = ContextMode.SLIDING
+    model: str = "gpt-4o"
+    max_tokens: int = 8000
+    """Business budget of a request's input, for every mode but `full`."""
+    reserved_output: int = 2000
+    """Tokens of the window that are kept free for the reply."""
+    system_tokens: int | None = None
+    input_tokens: int | None = None
+    history_tokens: int | None = None
+    sliding_turns: int = 10
+    """Complete turns that the window holds at most."""
+    sliding_low: int | None = None
+    """Complete turns to cut back to when the window is full; None is `sliding_turns` (slide at every turn)."""
+    summary_threshold: int | None = 6
+    """Complete turns kept verbatim; None is never to summarise because of turns."""
+    summary_every: int = 4
+    """Complete turns beyond the threshold before the next refresh, since each summary call is billed."""
+    summary_trigger: str = "turns"
+    """`turns`, `tokens` or `both`."""
+    compress_ratio: float = 0.70
+    """Share of the input budget that the history may fill before the `tokens` trigger asks for a summary."""
+    summary_strategy: str = "rolling"
+    """`rolling` (summary and what left the window since) or `rebuild` (the originals again)."""
+    summary_target_tokens: int = 800
+    summary_role: str = "system"
+    """`system` or `assistant`."""
+
+    def __post_init__(self) -> None:
+        self._check_choices()
+        self._check_ranges()
+
+    def _check_choices(self) -> None:
+        choices = {
+            "mode": tuple(ContextMode),
+            "summary_trigger": ("turns", "tokens", "both"),
+            "summary_strategy": ("rolling", "rebuild"),
+            "summary_role": ("system", "assistant"),
+        }
+        for setting, allowed in choices.items():
+            value = getattr(self, setting)
+            if value not in allowed:
+                raise CtxmodeError(f'{setting} is "{value}"', hint=f"one of {', '.join(allowed)}")
+
+    def _check_ranges(self) -> None:
+        least = {
+            "max_tokens": 1,
+            "reserved_output": 0,
+            "system_tokens": 0,
+            "input_tokens": 0,
+            "history_tokens": 0,
+            "sliding_turns": 0,
+            "sliding_low": 0,
+            "summary_threshold": 0,
+            "summary_every": 0,
+            "summary_target_tokens": 1,
+        }
+        for setting, minimum in least.items():
+            value = getattr(self, setting)
+            if value is not None and value < minimum:
+                raise CtxmodeError(f"{setting} is {value}, less than {minimum}")
+        if self.sliding_low is not None and self.sliding_low > self.sliding_turns:
+            raise CtxmodeError(f"sliding_low is {self.sliding_low}, more than sliding_turns ({self.sliding_turns})")
+        if not 0 < self.compress_ratio <= 1:
+            raise CtxmodeError(f"compress_ratio is {self.compress_ratio}; it lies above 0 and up to 1")
+
+    def budget(self, window: int) -> Budget:
+        """The budget of a request for a model with a context window of `window` tokens.
+
+        `full` is held by the window alone; every other mode by the smaller of window and `max_tokens`.
+
+        Raises:
+            CtxmodeError: The reserved output leaves nothing of the window.
+        """
+        room = window - self.reserved_output
+        if room <= 0:
+            raise CtxmodeError(f"reserved_output is {self.reserved_output}, the whole window of {window} tokens")
+        if self.mode == ContextMode.FULL:
+            return Budget(room)
+        return Budget(min(self.max_tokens, room), self.system_tokens, self.input_tokens, self.history_tokens)

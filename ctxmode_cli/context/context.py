@@ -1,0 +1,80 @@
+"""A context: what one request would send, as a list of pieces."""
+
+from typing import Any, NamedTuple, TypeAlias
+
+from ctxmode_cli.context.history import History
+
+# Tuples, not dataclasses: a replay makes several of these for each request and mode.
+
+
+class Recorded(NamedTuple):
+    """A range of recorded messages, sent as recorded."""
+
+    purpose: str
+    """`system`, `history` or `input`."""
+    start: int
+    stop: int
+    tokens: int
+
+
+class Note(NamedTuple):
+    """A generated message."""
+
+    purpose: str
+    """`summary` or `documents`."""
+    role: str
+    text: str
+    tokens: int
+    """Framing included."""
+
+
+Piece: TypeAlias = Recorded | Note
+
+
+class SummaryCall(NamedTuple):
+    """One attempted call of a summarizer, counted as if a model had been called."""
+
+    strategy: str
+    prompt_tokens: int
+    completion_tokens: int
+    unseen_tokens: int
+    """Tokens of the messages to summarise that a capped input never showed the summarizer."""
+    failed: bool
+    text: str
+
+
+class Context(NamedTuple):
+    """What one request sends, in order, and what was left out."""
+
+    pieces: tuple[Piece, ...]
+    prompt_tokens: int
+    """Whole request: framing, tool schemas and the opening of the reply included."""
+    length: int
+    """Messages that lie before the request."""
+    summarised: int
+    """The messages before this position are told by the summary, system messages aside."""
+    trimmed: bool
+    """Whether the budget forced a cut."""
+    stepped_down: str | None = None
+    """The simpler mode that this request fell back to."""
+    call: SummaryCall | None = None
+    """The summary call that was made for this request."""
+
+    def sent_messages(self) -> int:
+        """How many recorded messages are sent."""
+        return sum(piece.stop - piece.start for piece in self.pieces if isinstance(piece, Recorded))
+
+    def dropped_messages(self, history: History) -> int:
+        """How many recorded messages are neither sent nor told by the summary."""
+        told = self.summarised - sum(position < self.summarised for position in history.systems)
+        return self.length - self.sent_messages() - told
+
+    def messages(self, history: History) -> list[dict[str, Any]]:
+        """The request's messages in wire form; `history` is the one the context was built from."""
+        wire: list[dict[str, Any]] = []
+        for piece in self.pieces:
+            if isinstance(piece, Recorded):
+                wire.extend(message.wire() for message in history.messages[piece.start : piece.stop])
+            else:
+                wire.append({"role": piece.role, "content": piece.text})
+        return wire

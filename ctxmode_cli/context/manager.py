@@ -1,0 +1,95 @@
+"""The manager of one session's context: what a service imports, and what a replay runs."""
+
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from typing import Any
+
+from ctxmode_cli.context.config import ContextConfig
+from ctxmode_cli.context.context import Context
+from ctxmode_cli.context.history import History
+from ctxmode_cli.context.modes.registry import build_mode
+from ctxmode_cli.context.plan import State, Summarizer
+from ctxmode_cli.context.steps.assemble import assemble
+from ctxmode_cli.context.steps.budget import OverBudgetError, fit_input
+from ctxmode_cli.conversation.message import Message
+from ctxmode_cli.conversation.parse import parse_message
+from ctxmode_cli.errors import CtxmodeError
+from ctxmode_cli.tokens.counter import TokenCounter
+
+
+class ContextManager:
+    """Holds one session's messages and decides what each request sends; instances share nothing.
+
+    Args:
+        config: The mode and its settings.
+        summarizer: What the summary mode calls; the other modes need none.
+        tools: Tool schemas that go with every request; they count against the budget.
+        history: An existing history to read from, for comparing several modes on one session. Whoever passes it
+            appends to it.
+
+    Raises:
+        CtxmodeError: The model is unknown, or the settings leave no budget.
+    """
+
+    def __init__(
+        self,
+        config: ContextConfig | None = None,
+        *,
+        summarizer: Summarizer | None = None,
+        tools: Sequence[Mapping[str, Any]] = (),
+        history: History | None = None,
+    ) -> None:
+        self.config = config or ContextConfig()
+        if history is None:
+            history = History(TokenCounter.for_model(self.config.model), tools=deepcopy(tools))
+        self.history = history
+        self.budget = self.config.budget(self.history.counter.model.window)
+        self._mode = build_mode(self.config, summarizer)
+        self._state = State()
+
+    def append(self, message: Mapping[str, Any] | Message) -> None:
+        """Record the next message of the session, in OpenAI chat form.
+
+        Raises:
+            CtxmodeError: It is not a message.
+        """
+        self.history.append(message if isinstance(message, Message) else parse_message(deepcopy(dict(message))))
+
+    def build_request_messages(self, user_input: str | None = None) -> list[dict[str, Any]]:
+        """The messages to send now, in OpenAI chat form; the caller's own copy.
+
+        Args:
+            user_input: Recorded first, as the next user message. Where the request cannot be sent, it is taken back,
+                so that the user can shorten it.
+
+        Raises:
+            OverBudgetError: The current input does not fit; `over_by` says by how many tokens.
+            CtxmodeError: No user message has been recorded yet.
+        """
+        if user_input is not None:
+            self.append({"role": "user", "content": user_input})
+        try:
+            return deepcopy(self.build_context().messages(self.history))
+        except OverBudgetError:
+            if user_input is not None:
+                self.history = self.history.without_last()
+            raise
+
+    def build_context(self) -> Context:
+        """What a request would send now, as pieces; `build_request_messages` writes it out.
+
+        Raises:
+            OverBudgetError: The current input does not fit.
+            CtxmodeError: No user message has been recorded yet.
+        """
+        history = self.history
+        if not history.turns:
+            raise CtxmodeError("there is no user message to answer yet")
+        input_cut = fit_input(history, self.budget)  # first of all, so that no summary is paid for in vain
+        plan, self._state = self._mode(history, self.budget, self._state)
+        return assemble(history, self.budget, plan, input_cut)
+
+    def reset(self) -> None:
+        """Forget the session: messages and the mode's state."""
+        self.history = self.history.empty()
+        self._state = State()

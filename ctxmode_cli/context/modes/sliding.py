@@ -1,0 +1,28 @@
+"""`sliding`: the most recent complete turns."""
+
+from dataclasses import dataclass, replace
+
+from ctxmode_cli.context.config import Budget
+from ctxmode_cli.context.history import History
+from ctxmode_cli.context.plan import Plan, State
+
+
+@dataclass(frozen=True, slots=True)
+class Sliding:
+    """Send the last complete turns: let the window grow to `turns`, then cut it back to `low`.
+
+    With `low` below `turns` the window's start stays put for a while, so that a provider's prompt cache survives.
+    """
+
+    turns: int
+    low: int
+
+    def __call__(self, history: History, budget: Budget, state: State) -> tuple[Plan, State]:  # noqa: ARG002
+        """The window's start; it moves only when the window is full."""
+        complete = history.complete_turns
+        first = min(state.window_turn, complete)  # turns can join, when a late result comes
+        if complete - first > self.turns:
+            first = complete - self.low
+        if first != state.window_turn:
+            state = replace(state, window_turn=first)
+        return Plan(history.window_start(first)), state

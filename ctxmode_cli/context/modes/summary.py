@@ -1,0 +1,80 @@
+"""`summary`: the older part as one summary, the last turns verbatim."""
+
+from bisect import bisect_left
+from dataclasses import dataclass, replace
+
+from ctxmode_cli.context.config import Budget, ContextConfig
+from ctxmode_cli.context.context import Note, SummaryCall
+from ctxmode_cli.context.history import History
+from ctxmode_cli.context.modes.sliding import Sliding
+from ctxmode_cli.context.plan import Plan, State, Summarizer, SummaryError, SummaryRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """Keep a running summary of what has left the verbatim window, refreshed only when a trigger asks for it.
+
+    Between refreshes everything since the summary is verbatim. A summary that cannot be had loses nothing: that
+    request falls back to the sliding window, and the next one tries again.
+    """
+
+    config: ContextConfig
+    summarizer: Summarizer
+    fallback: Sliding
+
+    def __call__(self, history: History, budget: Budget, state: State) -> tuple[Plan, State]:
+        """The running summary and everything since."""
+        if state.summarised > history.turn_start:  # a late result has drawn summarised turns into the current input
+            state = replace(state, summary=None, summarised=0)
+        target = self._refresh_target(history, budget, state)
+        if target is None:
+            return Plan(state.summarised, state.summary, state.summarised), state
+        return self._refresh(history, budget, state, target)
+
+    def _refresh_target(self, history: History, budget: Budget, state: State) -> int | None:
+        """The position up to which to summarise now, or None where no trigger asks or nothing is older."""
+        keep = self.config.summary_threshold
+        if keep is None or history.complete_turns <= keep:
+            return None
+        target = history.turns[history.complete_turns - keep]
+        if target <= state.summarised:
+            return None
+        trigger = self.config.summary_trigger
+        if trigger != "tokens" and self._unsummarised_turns(history, state) > keep + self.config.summary_every:
+            return target
+        if trigger != "turns" and self._history_tokens(history, state) > self.config.compress_ratio * budget.request:
+            return target
+        return None
+
+    @staticmethod
+    def _unsummarised_turns(history: History, state: State) -> int:
+        first = bisect_left(history.turns, state.summarised)
+        return history.complete_turns - first
+
+    @staticmethod
+    def _history_tokens(history: History, state: State) -> int:
+        summary_tokens = state.summary.tokens if state.summary else 0
+        return summary_tokens + history.spoken_tokens(state.summarised, history.turn_start)
+
+    def _refresh(self, history: History, budget: Budget, state: State, target: int) -> tuple[Plan, State]:
+        rolling = self.config.summary_strategy == "rolling" and state.summary is not None
+        start = state.summarised if rolling else 0
+        request = SummaryRequest(
+            previous=state.summary.text if rolling and state.summary else None,
+            messages=[message for message in history.messages[start:target] if not message.is_system],
+            messages_tokens=history.spoken_tokens(start, target),
+            target_tokens=self.config.summary_target_tokens,
+        )
+        strategy = self.config.summary_strategy
+        try:
+            result = self.summarizer(request)
+        except SummaryError as error:
+            plan, _ = self.fallback(history, budget, State())
+            failed = SummaryCall(strategy, error.prompt_tokens, 0, 0, failed=True, text="")
+            return plan._replace(call=failed, stepped_down="sliding"), state
+        role = self.config.summary_role
+        note = Note("summary", role, result.text, history.counter.generated(role, result.text_tokens))
+        call = SummaryCall(
+            strategy, result.prompt_tokens, result.text_tokens, result.unseen_tokens, failed=False, text=result.text
+        )
+        return Plan(target, note, target, call), replace(state, summary=note, summarised=target)

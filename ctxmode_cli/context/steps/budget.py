@@ -1,0 +1,99 @@
+"""The budget: what of a plan fits, in the order current input, system messages, recent turns, older ones, documents."""
+
+from bisect import bisect_left
+from typing import NamedTuple
+
+from ctxmode_cli.context.config import Budget
+from ctxmode_cli.context.history import History
+from ctxmode_cli.context.plan import Plan
+from ctxmode_cli.errors import CtxmodeError
+
+
+class OverBudgetError(CtxmodeError):
+    """A request that cannot be sent: what must go in does not fit.
+
+    Attributes:
+        reason: `system` (system messages and tool schemas alone are over), or `input` (they and the current input).
+        over_by: How many tokens too many.
+    """
+
+    def __init__(self, reason: str, over_by: int) -> None:
+        what = {"system": "the system messages and tool schemas", "input": "the current input"}[reason]
+        hint = {"system": "shorten the system prompt or raise the budget", "input": "ask the user to shorten it"}[
+            reason
+        ]
+        super().__init__(f"{what} cannot fit: {over_by} tokens over the budget", hint=hint)
+        self.reason = reason
+        self.over_by = over_by
+
+
+class InputCut(NamedTuple):
+    """How much of the current input goes in: all of it where `step` is its start."""
+
+    step: int
+    """Calls and results before this position are left out; user messages never are."""
+    tokens: int
+    """Tokens of the current input that go in, system messages among it left out of the count."""
+
+
+def fit_input(history: History, budget: Budget) -> InputCut:
+    """The current input, whole where it fits, else without its oldest call groups.
+
+    Its user messages and its newest call group always go in.
+
+    Raises:
+        OverBudgetError: Even that does not fit.
+    """
+    length = len(history)
+    start = history.turn_start
+    fixed = history.fixed_tokens + history.tokens - history.spoken_tokens(0, length)
+    tokens = history.spoken_tokens(start, length)
+    room = budget.request - fixed
+    if budget.input is not None:
+        room = min(room, budget.input)
+    if tokens <= room and budget.system is None:
+        return InputCut(start, tokens)
+    system_over = fixed - budget.request
+    if budget.system is not None:
+        system_over = max(system_over, fixed - history.counter.REPLY_TOKENS - budget.system)
+    if system_over > 0:
+        raise OverBudgetError("system", system_over)
+    if tokens <= room:
+        return InputCut(start, tokens)
+    return _without_oldest_groups(history, start, tokens, room)
+
+
+def _without_oldest_groups(history: History, start: int, tokens: int, room: int) -> InputCut:
+    steps = history.steps[bisect_left(history.steps, start) :]
+    cut = start
+    for step in steps[1:]:
+        tokens -= sum(
+            history.range_tokens(position, position + 1)
+            for position in range(cut, step)
+            if history.messages[position].role in {"assistant", "tool"}
+        )
+        cut = step
+        if tokens <= room:
+            return InputCut(cut, tokens)
+    raise OverBudgetError("input", tokens - room)
+
+
+def fit_history(history: History, budget: Budget, plan: Plan, room: int) -> Plan | None:
+    """The plan with its oldest turns cut until its history fits into `room` tokens; None where it fits as it is.
+
+    The summary stays as long as it fits itself, since it stands for the most; without it the request is a `zero` one.
+    """
+    if budget.history is not None:
+        room = min(room, budget.history)
+    turn_start = history.turn_start
+    summary_tokens = plan.summary.tokens if plan.summary else 0
+    if summary_tokens + history.spoken_tokens(plan.start, turn_start) <= room:
+        return None
+    if summary_tokens > room:
+        return plan._replace(start=turn_start, summary=None, summarised=0, stepped_down="zero")
+    first = bisect_left(
+        history.turns, True, key=lambda start: summary_tokens + history.spoken_tokens(start, turn_start) <= room
+    )
+    start = max(plan.start, history.turns[first])
+    stepped_down = "zero" if plan.stepped_down and start == turn_start else plan.stepped_down
+    return plan._replace(start=start, stepped_down=stepped_down)

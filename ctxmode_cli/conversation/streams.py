@@ -1,0 +1,129 @@
+"""Bytes of one input: from a file, a pipe or stdin, decompressed, and hashed as they are stored."""
+
+import gzip
+import hashlib
+import io
+import re
+import sys
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import BinaryIO, NamedTuple, Self
+
+from ctxmode_cli.conversation.inputs import STDIN
+
+CHUNK = 1 << 16
+"""Bytes read at once; also the most that a damaged stream can lose before the damage."""
+HEAD = 4
+"""Bytes that tell a compression or Parquet."""
+
+Read = Callable[[int], bytes]
+DAMAGE = (EOFError, OSError, zlib.error)
+"""What reading raises where a file vanishes, breaks off or is damaged."""
+
+
+class RawStream(io.RawIOBase):
+    """A raw stream over a `read(size)` function, whose first bytes can be looked at before they are read."""
+
+    def __init__(self, read: Read) -> None:
+        super().__init__()
+        self._read = read
+        self._head = b""
+
+    def readable(self) -> bool:
+        """It only reads."""
+        return True
+
+    def head(self) -> bytes:
+        """The first bytes, fewer only where the stream is shorter."""
+        while len(self._head) < HEAD and (more := self._read(HEAD - len(self._head))):
+            self._head += more
+        return self._head
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override] # the library's Buffer has no length
+        """Fill `buffer` with what one call of `read` gives."""
+        data = self._head[: len(buffer)] or self._read(len(buffer))
+        self._head = self._head[len(data) :]
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def _gunzip(stream: BinaryIO) -> Read:
+    # read1, not read: what was decompressed before the damage is delivered before the error.
+    return gzip.GzipFile(fileobj=stream).read1
+
+
+def _unzstd(stream: BinaryIO) -> Read:
+    import pyarrow as pa  # noqa: PLC0415 - heavy, and only zstd needs it
+
+    decompressed = pa.CompressedInputStream(pa.PythonFile(stream, mode="r"), "zstd")
+    # Small reads: one that meets the damage gives up what it had decompressed before.
+    read: Read = lambda size: decompressed.read(min(size, 4096))  # noqa: E731
+    return read
+
+
+class Compression(NamedTuple):
+    """A compression that inputs may have, told by their first bytes and never by their name."""
+
+    name: str
+    extension: str
+    magic: re.Pattern[bytes]
+    decompress: Callable[[BinaryIO], Read]
+
+
+COMPRESSIONS = (
+    Compression("gzip", ".gz", re.compile(rb"\x1f\x8b"), _gunzip),
+    # The second form is a skippable frame, with which seekable zstd files may begin.
+    Compression("zstd", ".zst", re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"), _unzstd),
+)
+
+
+class Content:
+    """The decompressed bytes of one input, and the digest of its bytes as they are stored.
+
+    Args:
+        path: A file, a pipe, or "-" for stdin.
+
+    Raises:
+        OSError: It cannot be opened.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._file = sys.stdin.buffer if path == STDIN else Path(path).open("rb")  # noqa: SIM115 - closed on exit
+        self._digest = hashlib.sha256()
+        stored = RawStream(self._read_stored)
+        head = stored.head()
+        self.compression = next((known for known in COMPRESSIONS if known.magic.match(head)), None)
+        """The compression that was found, or None."""
+        if self.compression:
+            content = RawStream(self.compression.decompress(io.BufferedReader(stored, CHUNK)))
+        else:
+            content = stored
+        self._content = content
+        self.stream = io.BufferedReader(content, CHUNK)
+        """The decompressed bytes."""
+
+    def head(self) -> bytes:
+        """The first decompressed bytes, without reading them from `stream`; call it before `stream` is read."""
+        return self._content.head()
+
+    def sha256(self) -> str:
+        """The hexadecimal SHA-256 of all bytes as stored; reads what is left of them."""
+        while self._read_stored(CHUNK):
+            pass
+        return self._digest.hexdigest()
+
+    def _read_stored(self, size: int) -> bytes:
+        data: bytes = self._file.read1(size)  # type: ignore[union-attr] # a BufferedReader, whatever its stub says
+        self._digest.update(data)
+        return data
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._file is not sys.stdin.buffer:
+            self._file.close()

@@ -1,0 +1,69 @@
+"""Which facts are in a text: a first matching of whole values; width, case and spacing do not matter.
+
+A value is whole where it does not continue a longer number or a longer word of a spaced script: `$50` is not in
+`$500`, `12` is not in `2012`, `5日` is not in `15日`. Chinese needs no word boundaries.
+"""
+
+import re
+from collections.abc import Sequence
+
+from ahocorasick_rs import AhoCorasick
+
+from ctxmode_cli.conversation.conversation import Fact
+from ctxmode_cli.conversation.message import Message, content_text
+from ctxmode_cli.language.fold import fold, is_spaced_word
+
+
+class FactMatcher:
+    """Finds all facts of a conversation in a text in one pass, with one automaton over their values and aliases."""
+
+    def __init__(self, facts: Sequence[Fact]) -> None:
+        owners: dict[str, set[int]] = {}
+        for index, fact in enumerate(facts):
+            for form in fact.forms:
+                folded = fold(form)
+                if folded:
+                    owners.setdefault(folded, set()).add(index)
+        self._owners = list(owners.values())
+        self._automaton = AhoCorasick(owners)
+
+    def facts_in(self, text: str) -> set[int]:
+        """Indexes of the facts of which the value or an alias is in `text`."""
+        folded = fold(text)
+        found: set[int] = set()
+        seen: set[int] = set()
+        for form, start, end in self._automaton.find_matches_as_indexes(folded, overlapping=True):
+            if form not in seen and is_whole(folded, start, end):
+                seen.add(form)
+                found |= self._owners[form]
+        return found
+
+    def locate(self, messages: Sequence[Message]) -> dict[int, list[int]]:
+        """For each fact that occurs at all, the positions of the messages that carry it, in order."""
+        places: dict[int, list[int]] = {}
+        for position, message in enumerate(messages):
+            for fact in self.facts_in(message_text(message)):
+                places.setdefault(fact, []).append(position)
+        return places
+
+
+def message_text(message: Message) -> str:
+    """All that a model reads of a message: its text, and its tool calls with their arguments."""
+    text = content_text(message.content)
+    if not message.tool_calls:
+        return text
+    return "\n".join([text, *(f"{call.name} {call.arguments}" for call in message.tool_calls)])
+
+
+_IN_NUMBER = re.compile(r"\d[.,]\d")
+
+
+def is_whole(text: str, start: int, end: int) -> bool:
+    """Whether `text[start:end]` stands for itself, not inside a longer word or number; `text` is folded."""
+    if start and is_spaced_word(text[start - 1]) and is_spaced_word(text[start]):
+        return False
+    if end < len(text) and is_spaced_word(text[end]) and is_spaced_word(text[end - 1]):
+        return False
+    if start > 1 and _IN_NUMBER.match(text, start - 2):
+        return False
+    return not _IN_NUMBER.match(text, end - 1)

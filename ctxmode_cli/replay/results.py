@@ -1,0 +1,200 @@
+"""What a replay adds up to: raw counts that add, and ratios that are derived from them."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Self
+
+from ctxmode_cli.context.config import ContextConfig
+from ctxmode_cli.replay.session import ModeRows, SessionReplay
+from ctxmode_cli.score.recall import Recall
+
+MAX_LISTED = 10
+"""Cases that a note names; beyond that it only counts."""
+
+
+@dataclass
+class Histogram:
+    """Counts of whole-number measurements: exact, and it adds up, so that a percentile needs no list of them."""
+
+    counts: Counter[int] = field(default_factory=Counter)
+
+    def __iadd__(self, other: "Histogram") -> Self:
+        self.counts.update(other.counts)
+        return self
+
+    @property
+    def size(self) -> int:
+        """How many measurements there are."""
+        return self.counts.total()
+
+    @property
+    def total(self) -> int:
+        """Their sum."""
+        return sum(value * count for value, count in self.counts.items())
+
+    @property
+    def mean(self) -> Fraction | None:
+        """Their mean; None without any."""
+        return Fraction(self.total, self.size) if self.counts else None
+
+    def percentile(self, percent: int) -> int | None:
+        """The smallest measurement that at least `percent` % of them do not exceed (nearest rank)."""
+        rank = -(-self.size * percent // 100)
+        seen = 0
+        for value in sorted(self.counts):
+            seen += self.counts[value]
+            if seen >= rank:
+                return value
+        return None
+
+
+@dataclass
+class SummaryCalls:
+    """Calls of the summarizer that a mode made; each is billed."""
+
+    count: int = 0
+    failed: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    unseen_tokens: int = 0
+
+    def __iadd__(self, other: "SummaryCalls") -> Self:
+        self.count += other.count
+        self.failed += other.failed
+        self.prompt_tokens += other.prompt_tokens
+        self.completion_tokens += other.completion_tokens
+        self.unseen_tokens += other.unseen_tokens
+        return self
+
+
+@dataclass
+class ModeTotals:
+    """What one mode's requests add up to."""
+
+    requests: int = 0
+    trimmed: int = 0
+    """Requests that the budget forced a cut in."""
+    unsendable: Counter[str] = field(default_factory=Counter)
+    invalid: Counter[str] = field(default_factory=Counter)
+    stepped_down: Counter[str] = field(default_factory=Counter)
+    """Requests that fell back to a simpler mode, by that mode."""
+    prompt_tokens: Histogram = field(default_factory=Histogram)
+    """Of sendable requests."""
+    summary_calls: SummaryCalls = field(default_factory=SummaryCalls)
+    recall: Recall = field(default_factory=Recall)
+
+    def __iadd__(self, other: "ModeTotals") -> Self:
+        self.requests += other.requests
+        self.trimmed += other.trimmed
+        self.unsendable.update(other.unsendable)
+        self.invalid.update(other.invalid)
+        self.stepped_down.update(other.stepped_down)
+        self.prompt_tokens += other.prompt_tokens
+        self.summary_calls += other.summary_calls
+        self.recall += other.recall
+        return self
+
+    def add(self, rows: ModeRows) -> None:
+        """Count the rows of one conversation."""
+        self.requests += len(rows.requests)
+        for row in rows.requests:
+            context = row.context
+            if context is None:
+                self.unsendable[row.unsendable or ""] += 1
+                continue
+            self.prompt_tokens.counts[context.prompt_tokens] += 1
+            self.trimmed += context.trimmed
+            if row.invalid:
+                self.invalid.update(row.invalid)
+            if context.stepped_down:
+                self.stepped_down[context.stepped_down] += 1
+            call = context.call
+            if call is not None:
+                self.summary_calls += SummaryCalls(
+                    1, call.failed, call.prompt_tokens, call.completion_tokens, call.unseen_tokens
+                )
+        probes = Counter(row.probe.fact for row in rows.probes)
+        hits = Counter(row.probe.fact for row in rows.probes if row.in_context)
+        self.recall += Recall.of_facts(probes, hits)
+
+
+@dataclass
+class DataTotals:
+    """What the replayed data is made of; the same for every mode."""
+
+    conversations: int = 0
+    requests: int = 0
+    open_requests: int = 0
+    facts: int = 0
+    probes: int = 0
+    unprobed: int = 0
+    record_faults: Counter[str] = field(default_factory=Counter)
+    uncounted_parts: Counter[str] = field(default_factory=Counter)
+    """Content parts that no published rule counts, by type."""
+    unmatched_facts: int = 0
+    unmatched_listed: list[str] = field(default_factory=list)
+    """The first of them, as `conversation: fact "value"`."""
+
+    def add(self, session: SessionReplay) -> None:
+        """Count one conversation."""
+        conversation = session.conversation
+        self.conversations += 1
+        self.requests += len(session.requests)
+        self.open_requests += sum(request.is_open for request in session.requests)
+        self.facts += len(conversation.facts)
+        self.probes += session.probes
+        self.unprobed += session.unprobed
+        self.record_faults.update(session.record_faults)
+        self.unmatched_facts += len(session.unmatched)
+        for index in session.unmatched[: MAX_LISTED - len(self.unmatched_listed)]:
+            fact = conversation.facts[index]
+            self.unmatched_listed.append(f'{conversation.id}: {fact.id} "{fact.value}"')
+        for message in conversation.messages:
+            if isinstance(message.content, list):
+                self.uncounted_parts.update(session.history.counter.uncounted_parts(message))
+
+
+@dataclass
+class Totals:
+    """All that a replay counts, conversation by conversation."""
+
+    data: DataTotals = field(default_factory=DataTotals)
+    modes: dict[str, ModeTotals] = field(default_factory=dict)
+
+    def add(self, session: SessionReplay) -> None:
+        """Count one replayed conversation."""
+        self.data.add(session)
+        for name, rows in session.modes.items():
+            self.modes.setdefault(name, ModeTotals()).add(rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A finished comparison: what was asked, what was read, and what it adds up to."""
+
+    model: str
+    encoding: str
+    window: int
+    """Tokens of the model's context window."""
+    seed: int
+    baseline: str
+    configs: Mapping[str, ContextConfig]
+    """By mode name, the baseline first."""
+    data: DataTotals
+    modes: Mapping[str, ModeTotals]
+    sources: list[tuple[str, str]]
+    """Name and sha256 of each input."""
+    skipped: int = 0
+    """Records that were left out as faulty."""
+
+    def normalised_recall(self, mode: str) -> Fraction | None:
+        """Recall in context between the floor and the ceiling: (mode - zero) / (full - zero); None without both."""
+        values = {}
+        for name in ("zero", "full", mode):
+            values[name] = self.modes[name].recall.value if name in self.modes else None
+        value, floor, ceiling = values[mode], values["zero"], values["full"]
+        if value is None or floor is None or ceiling is None or ceiling == floor:
+            return None
+        return (value - floor) / (ceiling - floor)

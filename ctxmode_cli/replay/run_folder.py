@@ -1,0 +1,184 @@
+"""The run folder: one row per request, probe and summary call, as Parquet, beside the results."""
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from ctxmode_cli.context.context import Context
+from ctxmode_cli.context.history import History
+from ctxmode_cli.errors import CtxmodeError
+from ctxmode_cli.replay.session import SessionReplay
+
+MONEY = pa.decimal128(38, 12)
+"""USD."""
+
+REQUESTS = pa.schema(
+    {
+        "conversation_id": pa.string(),
+        "request": pa.int32(),
+        "turn": pa.int32(),
+        "mode": pa.string(),
+        "prompt_tokens": pa.int64(),
+        "cached_tokens": pa.int64(),
+        "completion_tokens": pa.int64(),
+        "latency_s": pa.float64(),
+        "cost_usd": MONEY,
+        "cost_uncached_usd": MONEY,
+        "pieces": pa.int32(),
+        "dropped_messages": pa.int32(),
+        "invalid": pa.list_(pa.string()),
+        "unsendable": pa.string(),
+    }
+)
+PROBES = pa.schema(
+    {
+        "conversation_id": pa.string(),
+        "fact_id": pa.string(),
+        "kind": pa.string(),
+        "mode": pa.string(),
+        "request": pa.int32(),
+        "age_turns": pa.int32(),
+        "position": pa.float64(),
+        "in_context": pa.bool_(),
+        "modelled": pa.float64(),
+        "answered": pa.bool_(),
+    }
+)
+SUMMARIES = pa.schema(
+    {
+        "conversation_id": pa.string(),
+        "request": pa.int32(),
+        "mode": pa.string(),
+        "model": pa.string(),
+        "strategy": pa.string(),
+        "prompt_tokens": pa.int64(),
+        "cached_tokens": pa.int64(),
+        "completion_tokens": pa.int64(),
+        "unseen_tokens": pa.int64(),
+        "failed": pa.bool_(),
+        "cost_usd": MONEY,
+        "latency_s": pa.float64(),
+        "text": pa.string(),
+    }
+)
+ROWS_HELD = 20_000
+
+
+class _Table:
+    """A Parquet file that rows are appended to; columns that a row does not name are null."""
+
+    def __init__(self, path: Path, schema: pa.Schema) -> None:
+        self._schema = schema
+        self._writer = pq.ParquetWriter(path, schema, compression="zstd")
+        self._rows: list[dict[str, Any]] = []
+
+    def append(self, row: dict[str, Any]) -> None:
+        self._rows.append(row)
+        if len(self._rows) >= ROWS_HELD:
+            self._flush()
+
+    def close(self) -> None:
+        self._flush()
+        self._writer.close()
+
+    def _flush(self) -> None:
+        if self._rows:
+            self._writer.write_table(pa.Table.from_pylist(self._rows, schema=self._schema))
+            self._rows = []
+
+
+class RunFolder:
+    """Writes a run beside its final place, and moves it there when all of it is written.
+
+    Args:
+        path: The folder; it must not exist yet, so that no run is lost.
+
+    Raises:
+        CtxmodeError: It exists, or cannot be made.
+    """
+
+    def __init__(self, path: Path) -> None:
+        if path.exists():
+            raise CtxmodeError("the run folder exists already", where=str(path), hint="name another, or remove it")
+        self._path = path
+        self._part = path.with_name(f"{path.name}.part")
+        try:
+            shutil.rmtree(self._part, ignore_errors=True)
+            self._part.mkdir(parents=True)
+        except OSError as error:
+            raise CtxmodeError(f"cannot make the run folder: {error.strerror}", where=str(path)) from None
+        self._requests = _Table(self._part / "requests.parquet", REQUESTS)
+        self._probes = _Table(self._part / "probes.parquet", PROBES)
+        self._summaries = _Table(self._part / "summaries.parquet", SUMMARIES)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for table in (self._requests, self._probes, self._summaries):
+            table.close()
+        if kind is None:
+            self._part.rename(self._path)
+        else:
+            shutil.rmtree(self._part, ignore_errors=True)
+
+    def add(self, session: SessionReplay) -> None:
+        """Write the rows of one conversation."""
+        conversation_id = _utf8(session.conversation.id)
+        for mode, rows in session.modes.items():
+            for row, completion_tokens in zip(rows.requests, session.completion_tokens, strict=True):
+                key = {"conversation_id": conversation_id, "mode": mode, "request": row.request}
+                self._requests.append(
+                    key
+                    | {"turn": row.turn, "unsendable": row.unsendable, "invalid": list(row.invalid)}
+                    | {"completion_tokens": completion_tokens}
+                    | (_sent(row.context, session.history) if row.context else {})
+                )
+                if row.context and row.context.call:
+                    call = row.context.call._asdict()
+                    self._summaries.append(key | call | {"text": _utf8(call["text"])})
+            for probe_row in rows.probes:
+                fact = session.conversation.facts[probe_row.probe.fact]
+                self._probes.append(
+                    {
+                        "conversation_id": conversation_id,
+                        "fact_id": _utf8(fact.id),
+                        "kind": _utf8(fact.kind),
+                        "mode": mode,
+                        "request": probe_row.request,
+                        "age_turns": probe_row.probe.age_turns,
+                        "in_context": probe_row.in_context,
+                    }
+                )
+
+    def finish(self, results: str, run: Mapping[str, Any]) -> None:
+        """Write what the rows add up to, and what the run was made with.
+
+        Args:
+            results: `results.json`.
+            run: Settings, versions and input digests.
+        """
+        (self._part / "results.json").write_text(results, encoding="utf-8")
+        text = json.dumps(run, indent=2, sort_keys=True, ensure_ascii=True)
+        (self._part / "run.json").write_text(f"{text}\n", encoding="utf-8")
+
+
+def _sent(context: Context, history: History) -> dict[str, Any]:
+    return {
+        "prompt_tokens": context.prompt_tokens,
+        "pieces": len(context.pieces),
+        "dropped_messages": context.dropped_messages(history),
+    }
+
+
+def _utf8(text: str) -> str:
+    """`text` as Parquet can hold it: lone surrogates become escapes."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")

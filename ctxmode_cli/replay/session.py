@@ -1,0 +1,148 @@
+"""One conversation walks in; for each mode, rows walk out."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from ctxmode_cli.context.config import ContextConfig
+from ctxmode_cli.context.context import Context
+from ctxmode_cli.context.history import History
+from ctxmode_cli.context.manager import ContextManager
+from ctxmode_cli.context.plan import Summarizer
+from ctxmode_cli.context.record_faults import record_faults
+from ctxmode_cli.context.steps.budget import OverBudgetError
+from ctxmode_cli.context.validity import mode_faults
+from ctxmode_cli.conversation.conversation import Conversation
+from ctxmode_cli.conversation.requests import Request, has_replies, list_requests
+from ctxmode_cli.score.recall import FactPlaces, Probe, ProbePlan, probed_facts
+from ctxmode_cli.tokens.counter import TokenCounter
+
+
+class RequestRow(NamedTuple):
+    """What one mode makes of one request."""
+
+    request: int
+    """0-based within the conversation."""
+    turn: int
+    """0-based."""
+    context: Context | None
+    """None for an unsendable request."""
+    unsendable: str | None
+    """Why it cannot be sent."""
+    invalid: tuple[str, ...]
+    """Validity checks that the mode's request fails; empty for every built-in mode."""
+
+
+class ProbeRow(NamedTuple):
+    """Whether one mode's request carries a fact that it needs."""
+
+    request: int
+    probe: Probe
+    in_context: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ModeRows:
+    """All that one mode did on one conversation."""
+
+    requests: list[RequestRow] = field(default_factory=list)
+    probes: list[ProbeRow] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionReplay:
+    """One conversation, replayed through every mode on the same requests."""
+
+    conversation: Conversation
+    history: History
+    """All of the conversation, measured."""
+    requests: list[Request]
+    completion_tokens: list[int | None]
+    """Of each request's recorded reply; None for an open request."""
+    modes: Mapping[str, ModeRows]
+    probes: int
+    unprobed: int
+    unmatched: list[int]
+    """Facts that the matcher does not find where they are said to be stated."""
+    record_faults: Counter[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """The replay of conversations through modes: call it with one conversation after another.
+
+    It is teacher-forced: the history of a request is what was recorded before it, the recorded replies included,
+    whatever a mode would have made the model say. A mode sees nothing later, and never a label.
+    """
+
+    modes: Mapping[str, ContextConfig]
+    counter: TokenCounter
+    summarizer: Summarizer
+    probe_every_turn: bool = False
+
+    def __call__(self, conversation: Conversation) -> SessionReplay:
+        """Every request of the conversation through every mode."""
+        messages = conversation.messages
+        history = History(self.counter, tools=conversation.tools, one_turn_per_user_message=not has_replies(messages))
+        managers = [
+            (ContextManager(config, summarizer=self.summarizer, history=history), ModeRows())
+            for config in self.modes.values()
+        ]
+        facts = conversation.facts
+        places = FactPlaces(facts, messages, probed_facts(facts, every_turn=self.probe_every_turn))
+        plan = ProbePlan(facts, places, every_turn=self.probe_every_turn)
+        requests = list_requests(messages)
+        probes = 0
+        for request in requests:
+            for message in messages[len(history) : request.position]:
+                history.append(message)
+            due = plan.due(history.turns, request.position)
+            probes += len(due)
+            for manager, rows in managers:
+                row = _request_row(manager, request)
+                rows.requests.append(row)
+                rows.probes.extend(_probe_rows(row, due, places))
+        plan.finish()
+        for message in messages[len(history) :]:
+            history.append(message)
+        return SessionReplay(
+            conversation=conversation,
+            history=history,
+            requests=requests,
+            completion_tokens=[_completion_tokens(history, request) for request in requests],
+            modes=dict(zip(self.modes, (rows for _, rows in managers), strict=True)),
+            probes=probes,
+            unprobed=plan.unprobed,
+            unmatched=places.unmatched,
+            record_faults=record_faults(messages),
+        )
+
+
+def _request_row(manager: ContextManager, request: Request) -> RequestRow:
+    history = manager.history
+    turn = history.complete_turns
+    try:
+        context = manager.build_context()
+    except OverBudgetError as error:
+        return RequestRow(request.index, turn, None, error.reason, ())
+    return RequestRow(request.index, turn, context, None, mode_faults(context, history, manager.budget))
+
+
+def _probe_rows(row: RequestRow, due: Sequence[Probe], places: FactPlaces) -> list[ProbeRow]:
+    context = row.context
+    return [
+        ProbeRow(row.request, probe, context is not None and places.in_context(probe.fact, context)) for probe in due
+    ]
+
+
+def _completion_tokens(history: History, request: Request) -> int | None:
+    """Tokens of the reply's content and calls, without role and framing."""
+    if request.is_open:
+        return None
+    tokens = 0
+    for position in range(request.position, request.reply_stop):
+        message = history.messages[position]
+        if message.role == "assistant":
+            tokens += history.range_tokens(position, position + 1) - history.counter.overhead(message)
+    return tokens

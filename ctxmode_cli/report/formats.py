@@ -1,0 +1,76 @@
+"""A comparison in the formats that a user can name: table, json, jsonl, csv, markdown."""
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from typing import Any
+
+from ctxmode_cli.replay.results import Comparison
+from ctxmode_cli.report.document import document
+from ctxmode_cli.report.rows import COLUMNS, shown, table_rows
+from ctxmode_cli.report.table import as_table
+from ctxmode_cli.report.text import heading, notes_lines
+
+
+def to_json(value: Any, *, indent: int | None = 2) -> str:
+    """JSON with sorted keys; lone surrogates stay escaped, so that the text can always be encoded."""
+    text = json.dumps(value, indent=indent, sort_keys=True, ensure_ascii=False, allow_nan=False)
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
+def as_json(comparison: Comparison) -> str:
+    """Format 1, the whole document."""
+    return to_json(document(comparison)) + "\n"
+
+
+def as_jsonl(comparison: Comparison) -> str:
+    """One line a mode: its part of format 1, with its name."""
+    modes = document(comparison)["modes"]
+    return "".join(to_json({"mode": name, **part}, indent=None) + "\n" for name, part in modes.items())
+
+
+def as_csv(comparison: Comparison) -> str:
+    """The table with unrounded values; empty where something was not evaluated."""
+    out = io.StringIO()
+    writer = csv.DictWriter(out, [column.key for column in COLUMNS], lineterminator="\n")
+    writer.writeheader()
+    for row in table_rows(comparison):
+        writer.writerow(row | {"mode": _inert(row["mode"])})
+    return out.getvalue()
+
+
+def as_markdown(comparison: Comparison) -> str:
+    """A heading, the table, notes and the answer."""
+    lines = [
+        heading(comparison),
+        "",
+        "| " + " | ".join(column.title for column in COLUMNS) + " |",
+        "| :-- |" + " --: |" * (len(COLUMNS) - 1),
+    ]
+    for row in table_rows(comparison):
+        cells = [_markdown(shown(column, row[column.key])) for column in COLUMNS]
+        lines.append("| " + " | ".join(cells) + " |")
+    notes = [f"- {_markdown(line)}" for line in notes_lines(comparison)]
+    return "\n".join([*lines, "", *notes, "", _markdown(document(comparison)["answer"])]) + "\n"
+
+
+FORMATS: dict[str, Callable[[Comparison], str]] = {
+    "table": as_table,
+    "json": as_json,
+    "jsonl": as_jsonl,
+    "csv": as_csv,
+    "markdown": as_markdown,
+}
+EXTENSIONS = {".json": "json", ".jsonl": "jsonl", ".csv": "csv", ".md": "markdown"}
+"""Which format `-o FILE` writes."""
+
+
+def _inert(text: str) -> str:
+    """A cell that no spreadsheet takes for a formula."""
+    return f"'{text}" if text[:1] in "=+-@\t\r" else text
+
+
+def _markdown(text: str) -> str:
+    """`text` with everything escaped that Markdown or HTML would act on."""
+    return "".join(f"\\{char}" if char in "\\`*_[]<>|#" else char for char in text)

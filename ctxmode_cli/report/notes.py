@@ -1,0 +1,73 @@
+"""What a reader of the numbers must know: what was not evaluated, what was assumed, what is wrong with the data."""
+
+from collections.abc import Iterator
+
+from ctxmode_cli.replay.results import Comparison
+
+TEACHER_FORCED = (
+    "replay is teacher-forced: the history of each request is what was recorded, whatever a mode would have made the "
+    "model say"
+)
+NOT_YET = "cost, prompt cache, latency, modelled and answered recall, intervals and harm are null: not evaluated"
+MAX_NAMED_FAULTS = 10
+
+
+def notes(comparison: Comparison) -> list[str]:
+    """The notes of a comparison, each one sentence."""
+    return [TEACHER_FORCED, NOT_YET, *_recall_notes(comparison), *_data_notes(comparison), *_mode_notes(comparison)]
+
+
+def _recall_notes(comparison: Comparison) -> Iterator[str]:
+    data = comparison.data
+    if not data.facts:
+        yield "no facts are labelled, so nothing here says what a mode loses"
+    elif not data.probes:
+        yield "no labelled fact has probe_at, so recall is null; --probes all asks for each fact in every later turn"
+    else:
+        yield (
+            "recall is in context: the value was in what would be sent; a model may still not use it, so it is an "
+            "upper bound"
+        )
+    if data.unprobed:
+        yield f"{data.unprobed} labelled probes have no request that needs the fact, and are left out"
+    if data.unmatched_facts:
+        more = data.unmatched_facts - len(data.unmatched_listed)
+        listed = "; ".join(data.unmatched_listed) + (f"; and {more} more" if more else "")
+        yield f"{data.unmatched_facts} facts are not found where their label says, and count as lost: {listed}"
+
+
+def _data_notes(comparison: Comparison) -> Iterator[str]:
+    data = comparison.data
+    if comparison.skipped:
+        yield f"{comparison.skipped} bad records were skipped"
+    if data.open_requests:
+        yield f"{data.open_requests} requests are open: the record ends before their reply"
+    faults = {
+        "orphan_result": "tool results answer no call",
+        "unanswered_call": "calls have no result",
+    }
+    for check, count in sorted(data.record_faults.items()):
+        yield f"in the records themselves, {count} {faults[check]}; such requests are replayed as they were"
+    if data.uncounted_parts:
+        parts = ", ".join(f"{count} {kind}" for kind, count in sorted(data.uncounted_parts.items()))
+        yield f"no published rule counts the tokens of these parts, which count 0: {parts}"
+
+
+def _mode_notes(comparison: Comparison) -> Iterator[str]:
+    for name, config in comparison.configs.items():
+        totals = comparison.modes[name]
+        room = comparison.window - config.reserved_output
+        if config.mode != "full" and config.max_tokens > room:
+            yield (
+                f"{name}: --max-tokens {config.max_tokens} is clamped to {room}, the window of {comparison.window} "
+                f"less the reserved output"
+            )
+        if totals.unsendable:
+            reasons = ", ".join(f"{count} {reason}" for reason, count in sorted(totals.unsendable.items()))
+            yield (
+                f"{name}: {totals.unsendable.total()} requests cannot be sent within the budget ({reasons}); they "
+                f"count 0 in recall and are left out of the means"
+            )
+        if totals.stepped_down:
+            steps = ", ".join(f"{count} to {step}" for step, count in sorted(totals.stepped_down.items()))
+            yield f"{name}: requests stepped down to a simpler mode: {steps}"

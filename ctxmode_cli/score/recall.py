@@ -1,0 +1,182 @@
+"""Whether the key facts were still there: probes, and recall in context.
+
+A probe is a pair of a fact and a request that needs it. Recall (in context) of a fact is the share of its probes in
+which the value or an alias stands in what is sent, the current input left out; the recall of a mode is the mean over
+facts, so that each fact weighs alike however often it is probed.
+"""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import NamedTuple, Self
+
+from ctxmode_cli.context.context import Context, Note
+from ctxmode_cli.conversation.conversation import Fact
+from ctxmode_cli.conversation.message import Message
+from ctxmode_cli.language.matching import FactMatcher
+
+
+class Probe(NamedTuple):
+    """A request that needs a fact."""
+
+    fact: int
+    """Index of the fact within its conversation."""
+    age_turns: int
+    """Turns between saying and needing."""
+
+
+class FactPlaces:
+    """Where the facts of one conversation are said: looked up once, for all modes.
+
+    Args:
+        facts: The conversation's labelled facts.
+        messages: All of its messages.
+        wanted: Indexes of the facts that matter; the others are not looked for.
+    """
+
+    def __init__(self, facts: Sequence[Fact], messages: Sequence[Message], wanted: Sequence[int]) -> None:
+        self._matcher = FactMatcher([facts[index] for index in wanted])
+        self._number = {index: number for number, index in enumerate(wanted)}
+        places = self._matcher.locate(messages)
+        self._positions = {index: places.get(number, []) for number, index in enumerate(wanted)}
+        self.unmatched = [index for index in wanted if facts[index].stated_at not in self._positions[index]]
+        """Facts that the matcher does not find where the label says they are stated: never counted as in context."""
+        for index in self.unmatched:
+            self._positions[index] = []
+        self._unmatched = frozenset(self.unmatched)
+        self._note_facts: dict[str, set[int]] = {}
+
+    def said_within(self, fact: int, start: int, stop: int) -> bool:
+        """Whether a message in the range says the fact."""
+        positions = self._positions[fact]
+        first = bisect_left(positions, start)
+        return first < len(positions) and positions[first] < stop
+
+    def in_context(self, fact: int, context: Context) -> bool:
+        """Whether what is sent carries the fact, the current input left out."""
+        for piece in context.pieces:
+            if isinstance(piece, Note):
+                if self._in_note(fact, piece.text):
+                    return True
+            elif piece.purpose != "input" and self.said_within(fact, piece.start, piece.stop):
+                return True
+        return False
+
+    def _in_note(self, fact: int, text: str) -> bool:
+        if fact in self._unmatched:
+            return False
+        if text not in self._note_facts:
+            self._note_facts[text] = self._matcher.facts_in(text)
+        return self._number[fact] in self._note_facts[text]
+
+
+def probed_facts(facts: Sequence[Fact], *, every_turn: bool) -> list[int]:
+    """Indexes of the facts that probes ask for: those with `probe_at`, or all."""
+    return [index for index, fact in enumerate(facts) if every_turn or fact.probe_at]
+
+
+class ProbePlan:
+    """Hands out the probes of one conversation, request by request.
+
+    Args:
+        facts: The conversation's labelled facts.
+        places: Where they are said.
+        every_turn: Probe each fact at the first request of every later turn, whatever the labels say.
+    """
+
+    def __init__(self, facts: Sequence[Fact], places: FactPlaces, *, every_turn: bool) -> None:
+        self._facts = facts
+        self._places = places
+        self._every_turn = every_turn
+        self._labelled = sorted((position, index) for index, fact in enumerate(facts) for position in fact.probe_at)
+        self._next = 0
+        self._last_turn_start = -1
+        self.unprobed = 0
+        """Labelled probes for which there is no request, or none that can be judged."""
+
+    def due(self, turns: Sequence[int], position: int) -> list[Probe]:
+        """The probes of the request before `messages[position]`, in the last of `turns` (their starts)."""
+        turn_start = turns[-1]
+        if self._every_turn:
+            if turn_start == self._last_turn_start:
+                return []
+            self._last_turn_start = turn_start
+            candidates = list(range(len(self._facts)))
+        else:
+            candidates = self._labelled_candidates(turn_start, position)
+        due = [index for index in candidates if self._can_be_judged(index, turn_start, position)]
+        if not self._every_turn:
+            self.unprobed += len(candidates) - len(due)
+        return [Probe(index, self._age(index, turns)) for index in due]
+
+    def finish(self) -> None:
+        """Count the labelled probes that no request came for."""
+        if not self._every_turn:
+            self.unprobed += len(self._labelled) - self._next
+            self._next = len(self._labelled)
+
+    def _labelled_candidates(self, turn_start: int, position: int) -> list[int]:
+        candidates = []
+        while self._next < len(self._labelled) and self._labelled[self._next][0] < position:
+            probed_at, index = self._labelled[self._next]
+            self._next += 1
+            if probed_at >= turn_start:
+                candidates.append(index)
+            else:
+                self.unprobed += 1
+        return candidates
+
+    def _can_be_judged(self, index: int, turn_start: int, position: int) -> bool:
+        """Stated before this turn, not superseded by now, and not said again by the current input itself."""
+        fact = self._facts[index]
+        superseded = fact.superseded_at is not None and fact.superseded_at < position
+        stated_before = fact.stated_at < turn_start
+        return stated_before and not superseded and not self._places.said_within(index, turn_start, position)
+
+    def _age(self, index: int, turns: Sequence[int]) -> int:
+        stated_at = self._facts[index].stated_at
+        return len(turns) - max(1, bisect_left(turns, stated_at + 1))
+
+
+@dataclass
+class Recall:
+    """Raw counts of recall in context, which add up; the ratio is derived."""
+
+    hits_by_probes: Counter[int] = field(default_factory=Counter)
+    """For facts with n probes: how many of their probes, taken together, were in context."""
+    facts_by_probes: Counter[int] = field(default_factory=Counter)
+    """How many facts have n probes."""
+
+    def __iadd__(self, other: "Recall") -> Self:
+        self.hits_by_probes.update(other.hits_by_probes)
+        self.facts_by_probes.update(other.facts_by_probes)
+        return self
+
+    @classmethod
+    def of_facts(cls, probes: Counter[int], hits: Counter[int]) -> Self:
+        """The recall of one conversation from its facts' counts of probes and of hits."""
+        recall = cls()
+        for fact, count in probes.items():
+            recall.facts_by_probes[count] += 1
+            recall.hits_by_probes[count] += hits[fact]
+        return recall
+
+    @property
+    def facts(self) -> int:
+        """How many facts were probed."""
+        return self.facts_by_probes.total()
+
+    @property
+    def probes(self) -> int:
+        """How many probes there were."""
+        return sum(count * facts for count, facts in self.facts_by_probes.items())
+
+    @property
+    def value(self) -> Fraction | None:
+        """The mean over facts of the share of their probes in context; None without probes."""
+        if not self.facts:
+            return None
+        shares = sum((Fraction(hits, count) for count, hits in self.hits_by_probes.items()), Fraction())
+        return shares / self.facts

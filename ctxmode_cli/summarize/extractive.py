@@ -1,0 +1,157 @@
+"""The offline summarizer: the most telling sentences, verbatim, within a token target; deterministic."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from importlib.resources import files
+from typing import NamedTuple
+
+from ctxmode_cli.context.plan import SummaryError, SummaryRequest, SummaryResult
+from ctxmode_cli.conversation.message import Message, content_text
+from ctxmode_cli.conversation.parse import parse_message
+from ctxmode_cli.language.sentences import is_chinese, sentences
+from ctxmode_cli.summarize.salience import weigh
+from ctxmode_cli.tokens.counter import TokenCounter
+
+_TITLES = {
+    "en": "[Summary of the conversation so far: generated, not a message from the user]\n",
+    "zh": "[此前对话的摘要：自动生成，不是用户的消息]\n",
+}
+DECIDED, OPEN, CONSTRAINT = range(3)
+_HEADINGS = {
+    "en": ("## Decided\n", "## Open\n", "## The user's hard constraints\n"),
+    "zh": ("## 已确定\n", "## 待解决\n", "## 用户的硬性要求\n"),
+}
+_SECTION_OF = {heading.rstrip("\n"): section for names in _HEADINGS.values() for section, heading in enumerate(names)}
+
+_MISFITS = 3
+"""Lines that may fail to fit before the choice ends; one overlong line must not end it."""
+
+
+class _Line(NamedTuple):
+    """A sentence that may go into the summary."""
+
+    section: int
+    sentence: str
+    salience: float
+
+
+class ExtractiveSummarizer:
+    """Picks whole sentences of user and assistant by what they carry: numbers, names, constraints, decisions.
+
+    Sentences are verbatim and never cut, so that nothing is invented and no negation is lost. The running summary's
+    own sentences compete with the new ones. The call is counted as if a model had been sent the prompt of the
+    conversation's language, the last summary and the messages.
+
+    Args:
+        counter: Counts the summary's text; its lines add up exactly, since each ends with a line break and none
+            begins with one.
+    """
+
+    def __init__(self, counter: TokenCounter) -> None:
+        self._counter = counter
+        self._line_tokens = lru_cache(maxsize=4096)(counter.text)
+        self._last: tuple[str, list[_Line]] = ("", [])
+        self._prompt_tokens = {lang: counter.message(_prompt(lang)) for lang in _TITLES}
+
+    def __call__(self, request: SummaryRequest) -> SummaryResult:
+        """The summary.
+
+        Raises:
+            SummaryError: The target does not even hold the title.
+        """
+        lang = self._lang(request)
+        lines = _distinct([*self._previous_lines(request.previous), *self._new_lines(request.messages)])
+        chosen, text_tokens = self._choose(lines, lang, request.target_tokens)
+        text = "".join(_write(chosen, lang))
+        self._last = (text, chosen)
+        prompt_tokens = self._prompt_tokens[lang] + self._previous_tokens(request) + request.messages_tokens
+        return SummaryResult(text, text_tokens, prompt_tokens + self._counter.REPLY_TOKENS)
+
+    @staticmethod
+    def _lang(request: SummaryRequest) -> str:
+        if request.previous is not None:
+            return "zh" if request.previous.startswith(_TITLES["zh"]) else "en"
+        spoken = " ".join(content_text(message.content) for message in request.messages if message.role == "user")
+        return "zh" if is_chinese(spoken) else "en"
+
+    def _previous_tokens(self, request: SummaryRequest) -> int:
+        if request.previous is None:
+            return 0
+        units = request.previous.splitlines(keepends=True)
+        return self._counter.generated("system", sum(map(self._line_tokens, units)))
+
+    def _previous_lines(self, previous: str | None) -> list[_Line]:
+        """The lines of the running summary, which is mostly the one just written."""
+        if previous is None:
+            return []
+        text, lines = self._last
+        return lines if text == previous else self._read(previous)
+
+    def _read(self, summary: str) -> list[_Line]:
+        section = DECIDED
+        lines = []
+        for line in summary.split("\n"):
+            if line.startswith("- "):
+                sentence = line[2:]
+                lines.append(_Line(section, sentence, weigh(sentence).salience))
+            elif line in _SECTION_OF:
+                section = _SECTION_OF[line]
+        return lines
+
+    @staticmethod
+    def _new_lines(messages: Iterable[Message]) -> Iterator[_Line]:
+        """The sentences of user and assistant; the assistant's questions are left to their answers."""
+        for message in messages:
+            if message.role == "tool":
+                continue
+            from_user = message.role == "user"
+            for sentence in sentences(content_text(message.content)):
+                salience, constrains = weigh(sentence)
+                question = sentence[-1] in "?？"
+                if from_user and constrains:
+                    yield _Line(CONSTRAINT, sentence, salience)
+                elif from_user or not question:
+                    yield _Line(OPEN if question else DECIDED, sentence, salience)
+
+    def _choose(self, lines: Sequence[_Line], lang: str, target: int) -> tuple[list[_Line], int]:
+        """The best lines that fit, in the order they were said, and the tokens of the whole text."""
+        used = self._line_tokens(_TITLES[lang])
+        if used > target:
+            raise SummaryError(f"the summary's target of {target} tokens does not hold its title")
+        chosen: list[int] = []
+        opened: set[int] = set()
+        misfits = 0
+        for index in sorted(range(len(lines)), key=lambda index: -lines[index].salience):
+            section = lines[index].section
+            tokens = self._line_tokens(f"- {lines[index].sentence}\n")
+            if section not in opened:
+                tokens += self._line_tokens(_HEADINGS[lang][section])
+            if used + tokens <= target:
+                used += tokens
+                opened.add(section)
+                chosen.append(index)
+            elif (misfits := misfits + 1) == _MISFITS:
+                break
+        return [lines[index] for index in sorted(chosen)], used
+
+
+def _prompt(lang: str) -> Message:
+    text = (files("ctxmode_cli.summarize") / "prompts" / f"{lang}.md").read_text(encoding="utf-8")
+    return parse_message({"role": "system", "content": text})
+
+
+def _distinct(lines: Iterable[_Line]) -> list[_Line]:
+    """The lines without repetitions; the first of each stays."""
+    first: dict[str, _Line] = {}
+    for line in lines:
+        first.setdefault(line.sentence, line)
+    return list(first.values())
+
+
+def _write(lines: Sequence[_Line], lang: str) -> Iterator[str]:
+    yield _TITLES[lang]
+    for section, heading in enumerate(_HEADINGS[lang]):
+        members = [line for line in lines if line.section == section]
+        if members:
+            yield heading
+            yield from (f"- {line.sentence}\n" for line in members)
