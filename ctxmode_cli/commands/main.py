@@ -9,6 +9,7 @@ import typer
 from ctxmode_cli import __version__
 from ctxmode_cli.commands.compare import compare
 from ctxmode_cli.commands.console import note, print_errors
+from ctxmode_cli.commands.generate import generate
 from ctxmode_cli.commands.modes import modes
 from ctxmode_cli.commands.replay import replay
 from ctxmode_cli.errors import CtxmodeError, ExitCode, InputErrors
@@ -24,7 +25,7 @@ app = typer.Typer(
 )
 
 
-for command in (compare, replay, modes):
+for command in (compare, replay, generate, modes):
     app.command()(command)
 
 
