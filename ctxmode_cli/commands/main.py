@@ -9,6 +9,7 @@ import typer
 from ctxmode_cli import __version__
 from ctxmode_cli.commands.compare import compare
 from ctxmode_cli.commands.console import note, print_errors
+from ctxmode_cli.commands.generate import generate
 from ctxmode_cli.commands.models import models
 from ctxmode_cli.commands.modes import modes
 from ctxmode_cli.commands.replay import replay
@@ -26,7 +27,7 @@ app = typer.Typer(
 )
 
 
-for command in (compare, replay, tokenizer_check, modes, models):
+for command in (compare, replay, generate, modes, tokenizer_check, models):
     app.command()(command)
 
 

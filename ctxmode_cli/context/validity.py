@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from ctxmode_cli.context.config import Budget
-from ctxmode_cli.context.context import Context, Note, Recorded
-from ctxmode_cli.context.history import History
+from ctxmode_cli.context.context import Context, Note
+from ctxmode_cli.context.history import History, Recorded
+from ctxmode_cli.conversation.message import SYSTEM_ROLES
 
 
 def mode_faults(context: Context, history: History, budget: Budget) -> tuple[str, ...]:
@@ -17,19 +18,23 @@ def mode_faults(context: Context, history: History, budget: Budget) -> tuple[str
     """
     faults = ["over_budget"] if context.prompt_tokens > budget.request else []
     sent_systems = 0
+    first_spoken = -1
     end = 0
     for piece in context.pieces:
         if isinstance(piece, Note):
             continue
-        if piece.start != end:
-            faults.extend(_gap_faults(end, piece.start, history))
-        if piece.start < context.summarised and piece.purpose != "system":
-            faults.append("raw_and_summarised")
+        start = piece.start
+        if start != end:
+            faults.extend(_gap_faults(end, start, history))
+        if first_spoken < 0 and piece.purpose != "system":
+            first_spoken = start
         sent_systems += _count_systems(piece, history)
         end = piece.stop
     if sent_systems != len(history.systems):
         faults.append("lost_system")
-    if not _starts_well(context, history):
+    if first_spoken < context.summarised:
+        faults.append("raw_and_summarised")
+    if not _starts_well(first_spoken, history):
         faults.append("first_not_user")
     return tuple(faults)
 
@@ -45,17 +50,15 @@ def _gap_faults(start: int, stop: int, history: History) -> Iterator[str]:
 def _count_systems(piece: Recorded, history: History) -> int:
     if piece.purpose == "system":
         return piece.stop - piece.start
-    if len(history.systems) == history.leading_systems and piece.start >= history.leading_systems:
+    if len(history.systems) == history.leading_systems:
         return 0
     return sum(piece.start <= position < piece.stop for position in history.systems)
 
 
-def _starts_well(context: Context, history: History) -> bool:
+def _starts_well(first_spoken: int, history: History) -> bool:
     """Whether the first spoken message is a user's, or the preamble is there from its beginning."""
     messages = history.messages
-    position = next(
-        piece.start for piece in context.pieces if not isinstance(piece, Note) and piece.purpose != "system"
-    )
-    while messages[position].is_system:
+    position = first_spoken
+    while messages[position].role in SYSTEM_ROLES:
         position += 1
     return messages[position].role == "user" or history.spoken_tokens(0, position) == 0

@@ -106,12 +106,12 @@ class ExtractiveSummarizer:
                 continue
             from_user = message.role == "user"
             for sentence in sentences(content_text(message.content)):
-                salience, constrains = weigh(sentence)
                 question = sentence[-1] in "?？"
-                if from_user and constrains:
-                    yield _Line(CONSTRAINT, sentence, salience)
-                elif from_user or not question:
-                    yield _Line(OPEN if question else DECIDED, sentence, salience)
+                if question and not from_user:
+                    continue
+                salience, constrains = weigh(sentence)
+                section = CONSTRAINT if constrains and from_user else OPEN if question else DECIDED
+                yield _Line(section, sentence, salience)
 
     def _choose(self, lines: Sequence[_Line], lang: str, target: int) -> tuple[list[_Line], int]:
         """The best lines that fit, in the order they were said, and the tokens of the whole text."""
@@ -121,7 +121,7 @@ class ExtractiveSummarizer:
         chosen: list[int] = []
         opened: set[int] = set()
         misfits = 0
-        for index in sorted(range(len(lines)), key=lambda index: -lines[index].salience):
+        for index in sorted(range(len(lines)), key=[line.salience for line in lines].__getitem__, reverse=True):
             section = lines[index].section
             tokens = self._line_tokens(f"- {lines[index].sentence}\n")
             if section not in opened:

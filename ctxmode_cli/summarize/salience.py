@@ -31,28 +31,30 @@ class _Cues(NamedTuple):
 def weigh(sentence: str) -> Weight:
     """The weight of a sentence, by what it carries for each root of its length."""
     words = frozenset(_WORD.findall(sentence.lower()))
+    constraint, decision, small_talk = (_shows(cues, sentence, words) for cues in _cues())
     numbers = len(_NUMBER.findall(sentence))
-    names = sum(map(str.istitle, sentence.split()[1:])) + len(_QUOTED.findall(sentence))
-    constrains = _shows("constraint", sentence, words)
+    names = sum(map(str.istitle, sentence.split()[1:]))
+    if not sentence.isascii():
+        names += len(_QUOTED.findall(sentence))
     weight = (
-        2.0 * min(_COUNTED, numbers)
-        + 2.0 * min(_COUNTED, names)
-        + 3.0 * constrains
-        + 1.5 * _shows("decision", sentence, words)
-        - 2.0 * _shows("small_talk", sentence, words)
+        2.0 * min(_COUNTED, numbers) + 2.0 * min(_COUNTED, names) + 3.0 * constraint + 1.5 * decision - 2.0 * small_talk
     )
-    return Weight(weight / (8 + len(sentence)) ** 0.5, constrains)
+    return Weight(weight / (8 + len(sentence)) ** 0.5, constraint)
 
 
-def _shows(kind: str, sentence: str, words: frozenset[str]) -> bool:
-    """Whether the sentence has a cue of this kind."""
-    english, chinese = _cues()[kind]
-    if not english.isdisjoint(words):
+def _shows(cues: _Cues, sentence: str, words: frozenset[str]) -> bool:
+    """Whether the sentence has one of the cues."""
+    if not cues.english.isdisjoint(words):
         return True
-    return not sentence.isascii() and any(cue in sentence for cue in chinese)
+    return not sentence.isascii() and any(cue in sentence for cue in cues.chinese)
 
 
 @cache
-def _cues() -> dict[str, _Cues]:
+def _cues() -> tuple[_Cues, _Cues, _Cues]:
+    """The cues of a constraint, a decision and small talk."""
     kinds = tomllib.loads(data_file("language/cues.toml").read_text(encoding="utf-8"))
-    return {kind: _Cues(frozenset(cues["en"]), tuple(cues["zh"])) for kind, cues in kinds.items()}
+    constraint, decision, small_talk = (
+        _Cues(frozenset(kinds[kind]["en"]), tuple(kinds[kind]["zh"]))
+        for kind in ("constraint", "decision", "small_talk")
+    )
+    return constraint, decision, small_talk

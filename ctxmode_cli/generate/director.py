@@ -1,0 +1,179 @@
+"""Decides what the user of a session comes to next: intents, interruptions, changes of mind, and needs that fall due."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from ctxmode_cli.generate.grammar import Grammar, Intent
+from ctxmode_cli.generate.script import Script, StatedFact
+from ctxmode_cli.generate.template import Needs
+
+MAX_FACTS = 12
+
+
+@dataclass(slots=True)
+class _Thread:
+    """An intent under way."""
+
+    intent: Intent
+    next_turn: int = 0
+    interrupted: bool = False
+
+    @property
+    def is_over(self) -> bool:
+        return self.next_turn == len(self.intent.turns)
+
+
+@dataclass(frozen=True, slots=True)
+class _Due:
+    """A fact that shall be needed in a turn, so that needs come soon, later and late after a fact is stated."""
+
+    turn: int
+    fact: StatedFact
+
+
+class Director:
+    """Leads one session from its first turn to its last.
+
+    Args:
+        grammar: Of the session's language.
+        script: Takes the turns down.
+        rng: The only source of chance.
+    """
+
+    def __init__(self, grammar: Grammar, script: Script, rng: Random) -> None:
+        self._grammar = grammar
+        self._script = script
+        self._rng = rng
+        self._plan: Mapping[str, Any] = grammar.plan
+        self._length = self._between(self._plan["lengths"])
+        self._last_fact_turn = int(self._length * self._plan["facts_within"])
+        self._facts_wanted = min(self._between(self._plan["facts"]), 2 + self._length // 4)
+        self._threads: list[_Thread] = []  # the last one is under way, the others wait
+        self._begun: list[Intent] = []
+        self._dues: list[_Due] = []
+        self._seen_facts = 0
+        self._changes = 0
+
+    def write(self) -> None:
+        """Write all turns of the session."""
+        while self._script.turns < self._length - 1:
+            thread, opening = self._next_thread()
+            turn = thread.intent.turns[thread.next_turn]
+            self._script.write_turn(turn, opening)
+            thread.next_turn += 1
+            self._threads = [each for each in self._threads if not each.is_over]
+            self._schedule_needs()
+        self._script.write_turn(self._begin(self._fitting("closing")).intent.turns[0])
+
+    @property
+    def scenarios(self) -> list[str]:
+        """What the session was about, in the order in which it came up."""
+        return list(dict.fromkeys(intent.scenario for intent in self._begun))
+
+    def _next_thread(self) -> tuple[_Thread, str]:
+        """The intent that has the next turn, and how the user turns to it."""
+        script = self._script
+        self._threads = [each for each in self._threads if self._fits(each.intent.turns[each.next_turn].needs)]
+        if script.turns == 0:
+            return self._begin(self._stating()), script.expand(self._grammar.hello)
+        if self._threads and not self._threads[-1].interrupted:
+            if self._rng.random() >= self._plan["interruption"]:
+                return self._threads[-1], ""
+            self._threads[-1].interrupted = True
+            return self._begin(self._candidates()), script.expand(self._grammar.aside)
+        due = self._due_intents()
+        if not due and self._threads:
+            self._threads[-1].interrupted = False
+            return self._threads[-1], script.expand(self._threads[-1].intent.coming_back)
+        thread = self._begin(due or self._candidates())
+        return thread, self._script.expand(thread.intent.coming_back) if self._comes_back(thread.intent) else ""
+
+    def _comes_back(self, intent: Intent) -> bool:
+        """Whether the user says that this belongs to something they talked about before they changed the subject."""
+        *earlier, last, _ = self._begun
+        known_subject = last.scenario != intent.scenario and any(each.scenario == intent.scenario for each in earlier)
+        return known_subject and intent.role == "task" and self._rng.random() < self._plan["coming_back"]
+
+    def _begin(self, intents: Sequence[Intent]) -> _Thread:
+        thread = _Thread(self._rng.choice(intents))
+        self._threads.append(thread)
+        self._begun.append(thread.intent)
+        self._changes += thread.intent.changes_a_fact
+        return thread
+
+    def _candidates(self) -> Sequence[Intent]:
+        """Intents that can begin now: new facts while the session wants more of them, otherwise anything."""
+        roll = self._rng.random()
+        if roll < self._plan["chat"]:
+            return self._fitting("chat")
+        if roll < self._plan["chat"] + self._plan["change"] and self._changing():
+            return self._changing()
+        if len(self._script.facts) < self._facts_wanted and self._stating():
+            return self._stating()
+        return self._filling() or self._fitting("chat")
+
+    def _filling(self) -> Sequence[Intent]:
+        """Tasks without new facts that no later need is waiting for."""
+        awaited = {due.fact.slot for due in self._dues}
+        tasks = [each for each in self._fitting("task") if not self._new_facts(each.needs)]
+        return [each for each in tasks if not each.turns[0].answered_with & awaited]
+
+    def _due_intents(self) -> Sequence[Intent]:
+        """Intents that need a fact which is due; a need that no intent can meet is forgotten."""
+        for due in [each for each in self._dues if each.turn <= self._script.turns]:
+            self._dues.remove(due)
+            if due.fact.superseded_at is None:
+                slot = due.fact.slot
+                fitting = [each for each in self._fitting("task") if slot in each.turns[0].answered_with]
+                plain = [each for each in fitting if not each.changes_a_fact and not self._new_facts(each.needs)]
+                if plain or fitting:
+                    return plain or fitting
+        return ()
+
+    def _stating(self) -> Sequence[Intent]:
+        if self._script.turns > self._last_fact_turn:
+            return ()
+        return [each for each in self._fitting("task") if self._new_facts(each.needs) and not each.changes_a_fact]
+
+    def _changing(self) -> Sequence[Intent]:
+        if self._changes >= self._plan["max_changes"] or self._script.turns > self._last_fact_turn:
+            return ()
+        return [each for each in self._fitting("task") if each.changes_a_fact]
+
+    def _fitting(self, role: str) -> Sequence[Intent]:
+        """Intents of a role that can begin now; a task comes once a session, chat again only when all has been said."""
+        fitting = [each for each in self._grammar.intents if each.role == role and self._fits(each.needs)]
+        new = [each for each in fitting if each not in self._begun]
+        return new if new or role == "task" else fitting
+
+    def _fits(self, needs: Needs) -> bool:
+        """Whether the session knows what is asked for, and has room for the facts that can follow."""
+        known = self._script.known
+        return needs.met_by(known) and len(self._new_facts(needs)) <= MAX_FACTS - len(self._script.facts)
+
+    def _new_facts(self, needs: Needs) -> Collection[str]:
+        known, slots = self._script.known, self._grammar.slots
+        return [
+            name for name in needs.may_state if slots[name].is_fact and (name not in known or name in needs.required)
+        ]
+
+    def _schedule_needs(self) -> None:
+        """Choose when the facts of the last turn shall be needed."""
+        new = self._script.facts[self._seen_facts :]
+        self._seen_facts = len(self._script.facts)
+        for fact in new:
+            for _ in range(self._plan["needs"]):
+                turn = self._script.turns + self._between(self._plan["distances"])
+                if turn < self._length:
+                    self._dues.append(_Due(turn, fact))
+
+    def _between(self, ranges: Sequence[Sequence[int]]) -> int:
+        """A whole number from weighted ranges, each [low, high, weight]."""
+        ticket = self._rng.randrange(sum(weight for _, _, weight in ranges))
+        for low, high, weight in ranges:
+            ticket -= weight
+            if ticket < 0:
+                return self._rng.randint(low, high)
+        raise AssertionError("the weights add up to more than any ticket")
