@@ -27,7 +27,7 @@ app = typer.Typer(
 )
 
 
-for command in (compare, replay, generate, modes, tokenizer_check, models):
+for command in (compare, replay, tokenizer_check, generate, modes, models):
     app.command()(command)
 
 
