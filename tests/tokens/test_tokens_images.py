@@ -66,6 +66,7 @@ def test_low_detail_is_the_base() -> None:
 def test_patch_rule(width: int, height: int, patches: int) -> None:
     """Patches that cover the image, at most the limit, as in the examples of the provider's guide."""
     assert PatchRule(Fraction(1), 1536).tokens(width, height, low_detail=False) == patches
+    assert PatchRule(Fraction(1), 1536).tokens(height, width, low_detail=False) == patches
 
 
 def test_part_of_a_token_counts_as_one() -> None:
