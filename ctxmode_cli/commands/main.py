@@ -8,6 +8,8 @@ import typer
 
 from ctxmode_cli import __version__
 from ctxmode_cli.commands.console import note, print_errors
+from ctxmode_cli.commands.convert import convert
+from ctxmode_cli.commands.formats import formats
 from ctxmode_cli.errors import CtxmodeError, ExitCode, InputErrors
 
 EPILOG = "Exit codes: 0 passed, 1 a gate or check failed, 2 usage or bad input, 3 not evaluated, 4 internal error."
@@ -19,6 +21,9 @@ app = typer.Typer(
     epilog=EPILOG,
     pretty_exceptions_enable=False,
 )
+
+for command in (convert, formats):
+    app.command()(command)
 
 
 def _print_version(wanted: bool) -> None:
@@ -48,6 +53,11 @@ def main() -> None:
         sys.exit(ExitCode.USAGE)
     except KeyboardInterrupt:
         sys.exit(ExitCode.INTERRUPTED)
+    except SystemExit as stop:
+        # typer ends with 1 where whoever read stdout has gone; here 1 means a failed gate.
+        if isinstance(stop.__context__, BrokenPipeError):
+            sys.exit(ExitCode.INTERRUPTED)
+        raise
     except Exception as error:  # noqa: BLE001 - the catch-all that keeps a crash from looking like a failed gate
         note(f"internal error: {type(error).__name__}: {error}")
         for line in traceback.format_tb(error.__traceback__):
