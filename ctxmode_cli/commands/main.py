@@ -12,8 +12,10 @@ from ctxmode_cli.commands.console import note, print_errors
 from ctxmode_cli.commands.convert import convert
 from ctxmode_cli.commands.formats import formats
 from ctxmode_cli.commands.generate import generate
+from ctxmode_cli.commands.models import models
 from ctxmode_cli.commands.modes import modes
 from ctxmode_cli.commands.replay import replay
+from ctxmode_cli.commands.tokenizer_check import tokenizer_check
 from ctxmode_cli.errors import CtxmodeError, ExitCode, InputErrors
 
 EPILOG = "Exit codes: 0 passed, 1 a gate or check failed, 2 usage or bad input, 3 not evaluated, 4 internal error."
@@ -26,7 +28,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-for command in (compare, replay, generate, convert, modes, formats):
+for command in (compare, replay, generate, convert, tokenizer_check, modes, models, formats):
     app.command()(command)
 
 

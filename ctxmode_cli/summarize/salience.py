@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from functools import cache, lru_cache
+from functools import cache
 from typing import NamedTuple
 
 from ctxmode_cli.data import data_file
@@ -27,7 +27,6 @@ class _Cues(NamedTuple):
     chinese: tuple[str, ...]
 
 
-@lru_cache(maxsize=8192)  # the sentences of a running summary are weighed again at each refresh
 def weigh(sentence: str) -> Weight:
     """The weight of a sentence, by what it carries for each root of its length."""
     words = frozenset(_WORD.findall(sentence.lower()))

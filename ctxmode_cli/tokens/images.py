@@ -21,7 +21,7 @@ PATCH_SIDE = 32
 
 
 class ImageRule(Protocol):
-    """A model family's published rule."""
+    """A model family's published rule; as text, one line that states it."""
 
     def tokens(self, width: int, height: int, *, low_detail: bool) -> int:
         """Tokens of one image of `width` by `height` pixels."""
@@ -38,6 +38,9 @@ class TileRule:
     """Tokens of any image; with `detail: low` all of them."""
     tile: int
     """Tokens of one tile."""
+
+    def __str__(self) -> str:
+        return f"{self.base} + {self.tile} a tile of {TILE_SIDE} px"
 
     def tokens(self, width: int, height: int, *, low_detail: bool) -> int:
         """Tokens of one image of `width` by `height` pixels."""
@@ -60,6 +63,9 @@ class PatchRule:
     """Tokens of one patch."""
     limit: int
     """The most patches an image can have."""
+
+    def __str__(self) -> str:
+        return f"{float(self.multiplier):g} a patch of {PATCH_SIDE} px, at most {self.limit:,} patches"
 
     def tokens(self, width: int, height: int, *, low_detail: bool) -> int:  # noqa: ARG002 - see the class
         """Tokens of one image of `width` by `height` pixels, a part of a token counted as one."""

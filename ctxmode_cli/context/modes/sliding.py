@@ -1,6 +1,6 @@
 """`sliding`: the most recent complete turns."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ctxmode_cli.context.config import Budget
 from ctxmode_cli.context.history import History
@@ -24,5 +24,5 @@ class Sliding:
         if complete - first > self.turns:
             first = complete - self.low
         if first != state.window_turn:
-            state = replace(state, window_turn=first)
+            state = state._replace(window_turn=first)
         return Plan(history.window_start(first)), state
