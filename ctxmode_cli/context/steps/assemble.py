@@ -23,24 +23,28 @@ def assemble(history: History, budget: Budget, plan: Plan, input_cut: InputCut |
         kept = _history_tokens(history, plan, turn_start)
     documents = documents_note(history) if history.documented else None
     if documents is not None:
-        if kept + documents.tokens > room:
+        if kept + documents.tokens <= room:
+            kept += documents.tokens
+        else:
             trimmed = True
             documents = None
-        else:
-            kept += documents.tokens
     pieces: list[Piece] = [*frame.leading_systems]
+    start = plan.start
     if plan.summary is not None:
         pieces.append(plan.summary)
     leading = history.leading_systems
     if len(history.systems) > leading:
-        for start, stop in history.system_ranges(leading, plan.start):
-            pieces.append(Recorded("system", start, stop, history.range_tokens(start, stop)))
-    window = max(plan.start, leading)
-    if window < turn_start:
-        pieces.append(Recorded("history", window, turn_start, history.range_tokens(window, turn_start)))
+        for first, stop in history.system_ranges(leading, start):
+            pieces.append(Recorded("system", first, stop, history.range_tokens(first, stop)))
+    start = max(start, leading)
+    if start < turn_start:
+        pieces.append(Recorded("history", start, turn_start, history.range_tokens(start, turn_start)))
     if documents is not None:
         pieces.append(documents)
-    pieces.extend((frame.input,) if input_cut is None else _cut_pieces(history, input_cut))
+    if input_cut is None:
+        pieces.append(frame.input)
+    else:
+        pieces.extend(_cut_pieces(history, input_cut))
     prompt_tokens = frame.fixed_tokens + input_tokens + kept
     return Context(
         tuple(pieces), prompt_tokens, frame.input.stop, plan.summarised, trimmed, plan.stepped_down, plan.call
