@@ -17,7 +17,8 @@ def mode_faults(context: Context, history: History, budget: Budget) -> tuple[str
     user's, nor the preamble sent whole.
     """
     faults = ["over_budget"] if context.prompt_tokens > budget.request else []
-    recorded = [piece for piece in context.pieces if isinstance(piece, Recorded)]
+    recorded = [piece for piece in context.pieces if type(piece) is Recorded]
+    spoken = [piece for piece in recorded if piece.purpose != "system"]
     end = 0
     for piece in recorded:
         if piece.start != end:
@@ -25,7 +26,7 @@ def mode_faults(context: Context, history: History, budget: Budget) -> tuple[str
         end = piece.stop
     if history.systems and _lost_system(recorded, history):
         faults.append("lost_system")
-    first = next(piece.start for piece in recorded if piece.purpose != "system")
+    first = spoken[0].start
     if first < context.summarised:
         faults.append("raw_and_summarised")
     if history.messages[first].role != "user" and not _starts_well(first, history):

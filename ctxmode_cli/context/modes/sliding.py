@@ -20,7 +20,7 @@ class Sliding:
     def __call__(self, history: History, budget: Budget, state: State) -> tuple[Plan, State]:  # noqa: ARG002
         """The window's start; it moves only when the window is full."""
         complete = history.complete_turns
-        first = min(state.window_turn, complete)  # turns can join, when a late result comes
+        first = min(state.window_turn, complete)  # turns join when a late result comes
         if complete - first > self.turns:
             first = complete - self.low
         if first != state.window_turn:
