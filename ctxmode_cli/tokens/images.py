@@ -102,6 +102,6 @@ def _size(url: Any) -> tuple[int, int] | None:
     try:
         # Logs cut long payloads off, and the size stands at the head.
         width, height = map(int, imagesize.get(BytesIO(base64.b64decode(payload[: len(payload) // 4 * 4]))))
-    except Exception:  # noqa: BLE001 - on bytes that are no image the library fails in too many ways to name
+    except (ValueError, OverflowError):
         return None
     return (width, height) if width > 0 and height > 0 else None
