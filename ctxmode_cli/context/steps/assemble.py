@@ -11,7 +11,8 @@ from ctxmode_cli.context.steps.documents import documents_note
 def assemble(history: History, budget: Budget, plan: Plan, input_cut: InputCut | None) -> Context:
     """The request's context: documents are dropped first, then the oldest turns."""
     frame = history.frame
-    turn_start = frame.input.start
+    input_piece = frame.input
+    turn_start = input_piece.start
     input_tokens = frame.input_tokens if input_cut is None else input_cut.tokens
     room = budget.request - frame.fixed_tokens - input_tokens
     history_room = room if budget.history is None else min(room, budget.history)
@@ -23,28 +24,38 @@ def assemble(history: History, budget: Budget, plan: Plan, input_cut: InputCut |
         kept = _history_tokens(history, plan, turn_start)
     documents = documents_note(history) if history.documented else None
     if documents is not None:
-        if kept + documents.tokens > room:
+        if kept + documents.tokens <= room:
+            kept += documents.tokens
+        else:
             trimmed = True
             documents = None
-        else:
-            kept += documents.tokens
-    pieces: list[Piece] = [*frame.leading_systems]
+    pieces = _head_pieces(history, plan)
+    start = max(plan.start, history.leading_systems)
+    if start < turn_start:
+        tokens_before = history.tokens_before
+        pieces.append(Recorded("history", start, turn_start, tokens_before[turn_start] - tokens_before[start]))
+    if documents is not None:
+        pieces.append(documents)
+    if input_cut is None:
+        pieces.append(input_piece)
+    else:
+        pieces.extend(_cut_pieces(history, input_cut))
+    prompt_tokens = frame.fixed_tokens + input_tokens + kept
+    return Context(
+        tuple(pieces), prompt_tokens, input_piece.stop, plan.summarised, trimmed, plan.stepped_down, plan.call
+    )
+
+
+def _head_pieces(history: History, plan: Plan) -> list[Piece]:
+    """What stands before the history that is sent: system messages, and the summary after the leading ones."""
+    pieces: list[Piece] = [*history.frame.leading_systems]
     if plan.summary is not None:
         pieces.append(plan.summary)
     leading = history.leading_systems
     if len(history.systems) > leading:
         for start, stop in history.system_ranges(leading, plan.start):
             pieces.append(Recorded("system", start, stop, history.range_tokens(start, stop)))
-    window = max(plan.start, leading)
-    if window < turn_start:
-        pieces.append(Recorded("history", window, turn_start, history.range_tokens(window, turn_start)))
-    if documents is not None:
-        pieces.append(documents)
-    pieces.extend((frame.input,) if input_cut is None else _cut_pieces(history, input_cut))
-    prompt_tokens = frame.fixed_tokens + input_tokens + kept
-    return Context(
-        tuple(pieces), prompt_tokens, frame.input.stop, plan.summarised, trimmed, plan.stepped_down, plan.call
-    )
+    return pieces
 
 
 def _history_tokens(history: History, plan: Plan, turn_start: int) -> int:

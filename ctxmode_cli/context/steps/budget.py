@@ -48,15 +48,14 @@ def cut_input(history: History, budget: Budget) -> InputCut | None:
     room = budget.request - frame.fixed_tokens
     if budget.input is not None:
         room = min(room, budget.input)
-    if frame.input_tokens <= room and budget.system is None:
-        return None
-    system_over = frame.fixed_tokens - budget.request
     if budget.system is not None:
-        system_over = max(system_over, frame.fixed_tokens - history.counter.REPLY_TOKENS - budget.system)
-    if system_over > 0:
-        raise OverBudgetError("system", system_over)
+        system_over = frame.fixed_tokens - history.counter.REPLY_TOKENS - budget.system
+        if system_over > 0:
+            raise OverBudgetError("system", system_over)
     if frame.input_tokens <= room:
         return None
+    if frame.fixed_tokens > budget.request:
+        raise OverBudgetError("system", frame.fixed_tokens - budget.request)
     return _without_oldest_groups(history, room)
 
 
