@@ -72,9 +72,10 @@ class ExtractiveSummarizer:
         prompt_tokens = self._prompt_tokens[lang] + request.messages_tokens + self._counter.REPLY_TOKENS
         if request.previous is not None:
             prompt_tokens += self._counter.generated("system", self._text_tokens(request.previous))
-        lines = _distinct([*self._previous_lines(request.previous), *_new_lines(request.messages)])
+        previous = self._previous_lines(request.previous)
+        lines = [*previous, *_new_lines(request.messages, known={line.text for line in previous})]
         chosen, text_tokens = self._choose(lines, lang, request.target_tokens)
-        text = "".join(_write(chosen, lang))
+        text = _write(chosen, lang)
         self._last = _Written(text, text_tokens, chosen)
         return SummaryResult(text, text_tokens, prompt_tokens)
 
@@ -135,8 +136,8 @@ def _read(summary: str) -> list[_Line]:
     return lines
 
 
-def _new_lines(messages: Iterable[Message]) -> Iterator[_Line]:
-    """The sentences of user and assistant; the assistant's questions are left to their answers."""
+def _new_lines(messages: Iterable[Message], known: set[str]) -> Iterator[_Line]:
+    """The sentences of user and assistant that are not known yet; the assistant's questions are left to the answers."""
     for message in messages:
         if message.role == "tool":
             continue
@@ -145,23 +146,19 @@ def _new_lines(messages: Iterable[Message]) -> Iterator[_Line]:
             question = sentence[-1] in "?？"
             if question and not from_user:
                 continue
+            text = f"- {sentence}\n"
+            if text in known:
+                continue
+            known.add(text)
             salience, constrains = weigh(sentence)
             section = CONSTRAINT if constrains and from_user else OPEN if question else DECIDED
-            yield _Line(section, f"- {sentence}\n", salience)
+            yield _Line(section, text, salience)
 
 
-def _distinct(lines: Iterable[_Line]) -> list[_Line]:
-    """The lines without repetitions; the first of each stays."""
-    first: dict[str, _Line] = {}
-    for line in lines:
-        first.setdefault(line.text, line)
-    return list(first.values())
-
-
-def _write(lines: Sequence[_Line], lang: str) -> Iterator[str]:
-    yield _TITLES[lang]
+def _write(lines: Sequence[_Line], lang: str) -> str:
+    parts = [_TITLES[lang]]
     for section, heading in enumerate(_HEADINGS[lang]):
         members = [line.text for line in lines if line.section == section]
         if members:
-            yield heading
-            yield from members
+            parts += [heading, *members]
+    return "".join(parts)

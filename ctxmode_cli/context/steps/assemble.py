@@ -2,15 +2,14 @@
 
 from ctxmode_cli.context.config import Budget
 from ctxmode_cli.context.context import Context, Piece
-from ctxmode_cli.context.history import History, Recorded
+from ctxmode_cli.context.history import Frame, History, Recorded
 from ctxmode_cli.context.plan import Plan
 from ctxmode_cli.context.steps.budget import InputCut, cut_history
 from ctxmode_cli.context.steps.documents import documents_note
 
 
-def assemble(history: History, budget: Budget, plan: Plan, input_cut: InputCut | None) -> Context:
+def assemble(history: History, frame: Frame, budget: Budget, plan: Plan, input_cut: InputCut | None) -> Context:
     """The request's context: documents are dropped first, then the oldest turns."""
-    frame = history.frame
     input_piece = frame.input
     turn_start = input_piece.start
     input_tokens = frame.input_tokens if input_cut is None else input_cut.tokens
@@ -29,7 +28,7 @@ def assemble(history: History, budget: Budget, plan: Plan, input_cut: InputCut |
         else:
             trimmed = True
             documents = None
-    pieces = _head_pieces(history, plan)
+    pieces = _head_pieces(history, frame, plan)
     start = max(plan.start, history.leading_systems)
     if start < turn_start:
         tokens_before = history.tokens_before
@@ -46,9 +45,9 @@ def assemble(history: History, budget: Budget, plan: Plan, input_cut: InputCut |
     )
 
 
-def _head_pieces(history: History, plan: Plan) -> list[Piece]:
+def _head_pieces(history: History, frame: Frame, plan: Plan) -> list[Piece]:
     """What stands before the history that is sent: system messages, and the summary after the leading ones."""
-    pieces: list[Piece] = [*history.frame.leading_systems]
+    pieces: list[Piece] = [*frame.leading_systems]
     if plan.summary is not None:
         pieces.append(plan.summary)
     leading = history.leading_systems
