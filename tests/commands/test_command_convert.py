@@ -68,7 +68,7 @@ def test_convert_takes_many_inputs_and_the_output_last(run: Run, here: Path) -> 
 def test_convert_reads_stdin_and_writes_stdout(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """`-` twice makes it a filter."""
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(gzip.compress(RECORD))))
-    assert run("convert", "-", "-") == (0, RECORD.decode(), ["1 conversations written to -"])
+    assert run("convert", "-", "-") == (0, RECORD.decode(), ["1 conversation written to -"])
 
 
 @pytest.mark.skipif(not DATASETS.is_dir(), reason="the shared data sets are not here")
@@ -106,7 +106,7 @@ def test_skipped_records_are_counted_in_the_last_line(run: Run, here: Path) -> N
     """What was left out is said."""
     (here / "logs.jsonl").write_bytes(RECORD + b"null\n" + OTHER)
     outcome = run("convert", "logs.jsonl", "out.jsonl", "--on-error", "skip")
-    assert outcome == (0, "", ["2 conversations written to out.jsonl, 1 bad records skipped"])
+    assert outcome == (0, "", ["2 conversations written to out.jsonl, 1 bad skipped"])
 
 
 def test_more_than_max_errors_is_exit_2_and_no_output(run: Run, here: Path) -> None:

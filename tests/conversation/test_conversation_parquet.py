@@ -7,6 +7,7 @@ import hashlib
 import io
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -110,6 +111,48 @@ records = objects(
 def test_any_record_comes_back_equal(items: list[dict[str, Any]]) -> None:
     """Whatever JSON stands in whatever field, it is the same after Parquet, types of numbers included."""
     assert [exact(item) for item in there_and_back(items)] == [exact(item) for item in items]
+
+
+CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        *(("usage", {"prompt_tokens": number}) for number in (0, True, 1.0, None, 1 << 63, -(1 << 63) - 1)),
+        *(("usage", value) for value in ({}, None, [], {"prompt_tokens": 1, "details": {}})),
+        *(("latency_s", number) for number in (0.5, -0.0, 1, True, None, 1 << 1000)),
+        *(("content", value) for value in ("", None, [], [{"type": "text"}], {}, 3, "\ud800", "\x00")),
+        *(("documents", [value]) for value in ({}, {"score": 1}, {"score": 0.5, "text": "t"}, {"url": "u"}, None, 1)),
+        *(("tool_calls", [CALL, value]) for value in (CALL, {}, None, [], CALL | {"index": 0}, CALL | {"name": "g"})),
+        *(("tool_calls", [CALL | {"type": "custom"}, {"name": "f", "arguments": "x"}]),),
+        *(
+            ("tool_calls", [CALL | {"function": function}])
+            for function in ({}, None, {"name": "f"}, {"arguments": "x"}, {"name": None}, {"name": "f", "id": "x"})
+        ),
+        *((name, "mine") for name in ("parts", "extra", "function")),
+    ],
+)
+def test_every_odd_value_of_a_message_comes_back_equal(field: str, value: Any) -> None:
+    """At the limits of each column, and beyond them, alone and beside an ordinary message."""
+    items = [{"messages": [{"role": "user", "content": "x"}, {"role": "assistant", field: value}]}]
+    assert exact(there_and_back(items)) == exact(items)
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        *({"tags": value} for value in ([], [None], [1], ["\ud800"], "x", None)),
+        *({"tools": value} for value in ([], "[]", None, {}, [{"x": "\ud800"}])),
+        *({"messages": value} for value in ([], [None], [[]], "[]", None)),
+        *({"facts": [{"probe_at": value}]} for value in ([], [True], [1.0], [None], [1 << 63], "1")),
+        *({"facts": [{"stated_at": value}]} for value in (0, True, 1.0, None, 1 << 70)),
+        *({name: "mine"} for name in ("extra", "id", "where")),
+    ],
+)
+def test_every_odd_value_of_a_record_comes_back_equal(record: dict[str, Any]) -> None:
+    """Lists with strangers in them, empty ones, nulls, and names that the layout uses itself."""
+    assert exact(there_and_back([record, {}])) == exact([record, {}])
 
 
 @pytest.mark.skipif(not DATASETS.is_dir(), reason="the shared data sets are not here")
@@ -247,6 +290,15 @@ def test_nested_calls_parts_tools_and_facts_of_others_are_read() -> None:
     assert foreign(table)[0][1]["extra"] == "no JSON"
 
 
+def test_fields_of_others_that_the_layout_uses_itself_stay_what_they_are() -> None:
+    """An `extra` that is an object of its own, and a call that has a name beside its function, are left alone."""
+    call = {"id": "c", "name": "mine", "function": {"name": "f", "arguments": "{}"}}
+    table = pa.table({"messages": [[{"role": "assistant", "tool_calls": [call]}]], "extra": [{"x": 1}]})
+    assert foreign(table) == [
+        (1, {"messages": [{"role": "assistant", "tool_calls": [call]}], "extra": {"x": 1}}),
+    ]
+
+
 def test_column_types_that_json_does_not_have_become_their_usual_form() -> None:
     """Times are ISO 8601, decimals floats, maps objects; NaN is how data frames say null."""
     time = dt.datetime(2026, 1, 2, 3, 4, 5, tzinfo=dt.UTC)
@@ -305,6 +357,18 @@ def test_a_damaged_file_is_an_error() -> None:
 
 
 # --- through Reading ---
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
+def test_parquet_is_read_from_stdin(pack: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stream that cannot be sought in is put aside in a temporary file."""
+    data = pack(written([{"id": "a", "messages": [{"role": "user", "content": "x"}]}]).getvalue())
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "-").write_bytes(b"a file of that name is another one")
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(data)))
+    reading = Reading(["-"])
+    assert [item.where for item in reading.conversations()] == ["<stdin>:row 1"]
+    assert reading.sources == [("<stdin>", hashlib.sha256(data).hexdigest())]
 
 
 @pytest.mark.parametrize("pack", [bytes, gzip.compress], ids=["plain", "gzip"])
