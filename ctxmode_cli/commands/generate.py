@@ -44,12 +44,13 @@ def _opened(path: Path | None) -> Iterator[BinaryIO]:
         return
     if path.suffix != ".jsonl":
         raise CtxmodeError("sessions are written as JSONL", hint=f"name it {path.stem}.jsonl", where=str(path))
-    unfinished = path.with_name(f"{path.name}.unfinished")
+    part = path.with_name(f".{path.name}.part")
     try:
-        with unfinished.open("wb") as file:
+        with part.open("wb") as file:
             yield file
-        unfinished.replace(path)
+        part.replace(path)
     except OSError as error:
-        raise CtxmodeError(f"cannot write: {error.strerror}", where=str(path)) from error
+        raise CtxmodeError(f"cannot write: {error.strerror}", where=str(path)) from None
     finally:
-        unfinished.unlink(missing_ok=True)
+        if part.is_file():
+            part.unlink()
