@@ -49,7 +49,7 @@ class Director:
         self._plan: Mapping[str, Any] = grammar.plan
         self._length = self._between(self._plan["lengths"])
         self._last_fact_turn = int(self._length * self._plan["facts_within"])
-        self._facts_wanted = min(self._between(self._plan["facts"]), 2 + self._length // 4)
+        self._facts_wanted = min(rng.randint(*self._plan["facts"]), 2 + self._length // 4)
         self._threads: list[_Thread] = []  # the last one is under way, the others wait
         self._begun: list[Intent] = []
         self._dues: list[_Due] = []
@@ -112,13 +112,15 @@ class Director:
             return self._changing()
         if len(self._script.facts) < self._facts_wanted and self._stating():
             return self._stating()
-        return self._filling() or self._fitting("chat")
+        return self._filling()
 
     def _filling(self) -> Sequence[Intent]:
-        """Tasks without new facts that no later need is waiting for."""
+        """Intents without new facts: first those that no later need waits for, last small talk that was had before."""
         awaited = {due.fact.slot for due in self._dues}
         tasks = [each for each in self._fitting("task") if not self._new_facts(each.needs)]
-        return [each for each in tasks if not each.turns[0].answered_with & awaited]
+        chats = self._fitting("chat")
+        unawaited = [each for each in tasks if not each.turns[0].answered_with & awaited]
+        return unawaited or [each for each in chats if each not in self._begun] or tasks or chats
 
     def _due_intents(self) -> Sequence[Intent]:
         """Intents that need a fact which is due; a need that no intent can meet is forgotten."""
