@@ -11,10 +11,10 @@ import pytest
 from ctxmode_cli.generate.sessions import generate_sessions
 
 
-def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[bytes]:
+def run(*arguments: str, cwd: Path | None = None, **environment: str) -> subprocess.CompletedProcess[bytes]:
     """The finished program, started as a user would start it."""
     command = [sys.executable, "-m", "ctxmode_cli", "generate", *arguments]
-    return subprocess.run(command, capture_output=True, check=False, env={**os.environ, **environment})
+    return subprocess.run(command, capture_output=True, check=False, cwd=cwd, env={**os.environ, **environment})
 
 
 def test_writes_records_to_stdout() -> None:
@@ -53,9 +53,10 @@ def test_one_language(lang: str) -> None:
         (["-o", "no/such/folder/sessions.jsonl"], b"cannot write: No such file or directory"),
     ],
 )
-def test_refusals(arguments: list[str], message: bytes) -> None:
+def test_refusals(arguments: list[str], message: bytes, tmp_path: Path) -> None:
     """Wrong usage is exit code 2 with one sentence, and nothing on stdout."""
-    result = run(*arguments)
+    result = run(*arguments, cwd=tmp_path)
+    assert list(tmp_path.iterdir()) == []
     assert result.returncode == 2
     assert message in result.stderr
     assert result.stdout == b""
