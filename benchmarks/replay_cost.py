@@ -39,6 +39,6 @@ def main(data: str, pairs: int) -> None:
 
 
 main(
-    sys.argv[1] if len(sys.argv) > 1 else str(SHARED / "interleaved_en.jsonl.gz"),
-    int(sys.argv[2]) if len(sys.argv) > 2 else 5,
+    next(iter(sys.argv[1:]), str(SHARED / "interleaved_en.jsonl.gz")),
+    int(next(iter(sys.argv[2:]), 5)),
 )

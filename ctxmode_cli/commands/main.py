@@ -9,9 +9,13 @@ import typer
 from ctxmode_cli import __version__
 from ctxmode_cli.commands.compare import compare
 from ctxmode_cli.commands.console import note, print_errors
+from ctxmode_cli.commands.convert import convert
+from ctxmode_cli.commands.formats import formats
 from ctxmode_cli.commands.generate import generate
+from ctxmode_cli.commands.models import models
 from ctxmode_cli.commands.modes import modes
 from ctxmode_cli.commands.replay import replay
+from ctxmode_cli.commands.tokenizer_check import tokenizer_check
 from ctxmode_cli.errors import CtxmodeError, ExitCode, InputErrors
 
 EPILOG = "Exit codes: 0 passed, 1 a gate or check failed, 2 usage or bad input, 3 not evaluated, 4 internal error."
@@ -24,8 +28,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-
-for command in (compare, replay, generate, modes):
+for command in (compare, replay, generate, convert, tokenizer_check, modes, models, formats):
     app.command()(command)
 
 
@@ -56,6 +59,11 @@ def main() -> None:
         sys.exit(ExitCode.USAGE)
     except KeyboardInterrupt:
         sys.exit(ExitCode.INTERRUPTED)
+    except SystemExit as stop:
+        # typer ends with 1 where whoever read stdout has gone; here 1 means a failed gate.
+        if isinstance(stop.__context__, BrokenPipeError):
+            sys.exit(ExitCode.INTERRUPTED)
+        raise
     except Exception as error:  # noqa: BLE001 - the catch-all that keeps a crash from looking like a failed gate
         note(f"internal error: {type(error).__name__}: {error}")
         for line in "".join(traceback.format_tb(error.__traceback__)).splitlines():

@@ -2,19 +2,9 @@
 
 from typing import Any, NamedTuple, TypeAlias
 
-from ctxmode_cli.context.history import History
+from ctxmode_cli.context.history import History, Recorded
 
 # Tuples, not dataclasses: a replay makes several of these for each request and mode.
-
-
-class Recorded(NamedTuple):
-    """A range of recorded messages, sent as recorded."""
-
-    purpose: str
-    """`system`, `history` or `input`."""
-    start: int
-    stop: int
-    tokens: int
 
 
 class Note(NamedTuple):

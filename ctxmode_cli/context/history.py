@@ -1,10 +1,33 @@
 """What was said so far, measured once, with its turns, steps and call groups."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from ctxmode_cli.conversation.message import Message
 from ctxmode_cli.tokens.counter import TokenCounter
+
+
+class Recorded(NamedTuple):
+    """A range of recorded messages, sent as recorded."""
+
+    purpose: str
+    """`system`, `history` or `input`."""
+    start: int
+    stop: int
+    tokens: int
+
+
+class Frame(NamedTuple):
+    """What every mode's request at one point has in common, worked out once."""
+
+    fixed_tokens: int
+    """Tool schemas, system messages and the opening of the reply."""
+    input_tokens: int
+    """The current input, system messages in it left out."""
+    leading_systems: tuple[Recorded, ...]
+    """One range, or none."""
+    input: Recorded
+    """The whole current input."""
 
 
 class History:
@@ -47,8 +70,11 @@ class History:
         """Positions at which steps start."""
         self.inside_group: list[bool] = [False]
         """For each position, whether a cut before it would part a call from its result."""
-        self._sum_all = [0]
-        self._sum_spoken = [0]
+        self.tokens_before = [0]
+        """For each position, the tokens of all messages before it."""
+        self.spoken_before = [0]
+        """For each position, the tokens of the messages before it, system messages left out."""
+        self._frame: Frame | None = None
         self._call_positions: dict[str, int] = {}
         self._previous_role = ""
         self._one_turn_per_user_message = one_turn_per_user_message
@@ -58,19 +84,20 @@ class History:
 
     def append(self, message: Message) -> None:
         """Take in the next message."""
+        self._frame = None
         position = len(self.messages)
         tokens = self.counter.message(message)
         self.messages.append(message)
         self.inside_group.append(False)
-        self._sum_all.append(self._sum_all[-1] + tokens)
+        self.tokens_before.append(self.tokens_before[-1] + tokens)
         role = message.role
         if message.is_system:
-            self._sum_spoken.append(self._sum_spoken[-1])
+            self.spoken_before.append(self.spoken_before[-1])
             self.systems.append(position)
             if self.leading_systems == position:
                 self.leading_systems += 1
             return
-        self._sum_spoken.append(self._sum_spoken[-1] + tokens)
+        self.spoken_before.append(self.spoken_before[-1] + tokens)
         if role == "user":
             if message.documents:
                 self.documented.append(position)
@@ -116,18 +143,28 @@ class History:
         """How many turns lie before the current one."""
         return len(self.turns) - 1
 
-    @property
-    def tokens(self) -> int:
-        """Tokens of all messages."""
-        return self._sum_all[-1]
-
     def range_tokens(self, start: int, stop: int) -> int:
         """Tokens of `messages[start:stop]`."""
-        return self._sum_all[stop] - self._sum_all[start]
+        return self.tokens_before[stop] - self.tokens_before[start]
 
     def spoken_tokens(self, start: int, stop: int) -> int:
         """Tokens of `messages[start:stop]` without the system messages in it."""
-        return self._sum_spoken[stop] - self._sum_spoken[start]
+        return self.spoken_before[stop] - self.spoken_before[start]
+
+    @property
+    def frame(self) -> Frame:
+        """What every request that is made now has in common."""
+        if self._frame is None:
+            length = len(self.messages)
+            start = self.turn_start
+            leading = self.leading_systems
+            self._frame = Frame(
+                fixed_tokens=self.fixed_tokens + self.tokens_before[-1] - self.spoken_before[-1],
+                input_tokens=self.spoken_tokens(start, length),
+                leading_systems=(Recorded("system", 0, leading, self.tokens_before[leading]),) if leading else (),
+                input=Recorded("input", start, length, self.range_tokens(start, length)),
+            )
+        return self._frame
 
     def window_start(self, turn: int) -> int:
         """Position from which the turns from number `turn` on are sent; turn 0 takes the preamble with it."""

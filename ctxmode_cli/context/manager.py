@@ -10,7 +10,7 @@ from ctxmode_cli.context.history import History
 from ctxmode_cli.context.modes.registry import build_mode
 from ctxmode_cli.context.plan import State, Summarizer
 from ctxmode_cli.context.steps.assemble import assemble
-from ctxmode_cli.context.steps.budget import OverBudgetError, fit_input
+from ctxmode_cli.context.steps.budget import OverBudgetError, cut_input
 from ctxmode_cli.conversation.message import Message
 from ctxmode_cli.conversation.parse import parse_message
 from ctxmode_cli.errors import CtxmodeError
@@ -85,7 +85,7 @@ class ContextManager:
         history = self.history
         if not history.turns:
             raise CtxmodeError("there is no user message to answer yet")
-        input_cut = fit_input(history, self.budget)  # first of all, so that no summary is paid for in vain
+        input_cut = cut_input(history, self.budget)  # first of all, so that no summary is paid for in vain
         plan, self._state = self._mode(history, self.budget, self._state)
         return assemble(history, self.budget, plan, input_cut)
 

@@ -23,8 +23,7 @@ class Plan(NamedTuple):
     stepped_down: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class State:
+class State(NamedTuple):
     """What a mode remembers between requests: small, and all that must be stored to go on later."""
 
     window_turn: int = 0

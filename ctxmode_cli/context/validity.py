@@ -1,10 +1,11 @@
 """Whether a context is a valid request: the checks that every built-in mode passes on every input."""
 
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
 
 from ctxmode_cli.context.config import Budget
-from ctxmode_cli.context.context import Context, Note, Recorded
-from ctxmode_cli.context.history import History
+from ctxmode_cli.context.context import Context
+from ctxmode_cli.context.history import History, Recorded
 
 
 def mode_faults(context: Context, history: History, budget: Budget) -> tuple[str, ...]:
@@ -16,20 +17,19 @@ def mode_faults(context: Context, history: History, budget: Budget) -> tuple[str
     user's, nor the preamble sent whole.
     """
     faults = ["over_budget"] if context.prompt_tokens > budget.request else []
-    sent_systems = 0
+    recorded = [piece for piece in context.pieces if type(piece) is Recorded]
+    spoken = [piece for piece in recorded if piece.purpose != "system"]
     end = 0
-    for piece in context.pieces:
-        if isinstance(piece, Note):
-            continue
+    for piece in recorded:
         if piece.start != end:
             faults.extend(_gap_faults(end, piece.start, history))
-        if piece.start < context.summarised and piece.purpose != "system":
-            faults.append("raw_and_summarised")
-        sent_systems += _count_systems(piece, history)
         end = piece.stop
-    if sent_systems != len(history.systems):
+    if history.systems and _lost_system(recorded, history):
         faults.append("lost_system")
-    if not _starts_well(context, history):
+    first = spoken[0].start
+    if first < context.summarised:
+        faults.append("raw_and_summarised")
+    if history.messages[first].role != "user" and not _starts_well(first, history):
         faults.append("first_not_user")
     return tuple(faults)
 
@@ -42,20 +42,16 @@ def _gap_faults(start: int, stop: int, history: History) -> Iterator[str]:
         yield "parted_call"
 
 
-def _count_systems(piece: Recorded, history: History) -> int:
-    if piece.purpose == "system":
-        return piece.stop - piece.start
-    if len(history.systems) == history.leading_systems and piece.start >= history.leading_systems:
-        return 0
-    return sum(piece.start <= position < piece.stop for position in history.systems)
+def _lost_system(recorded: Sequence[Recorded], history: History) -> bool:
+    """Whether a system message lies in none of the pieces."""
+    systems = history.systems
+    sent = sum(bisect_left(systems, piece.stop) - bisect_left(systems, piece.start) for piece in recorded)
+    return sent != len(systems)
 
 
-def _starts_well(context: Context, history: History) -> bool:
-    """Whether the first spoken message is a user's, or the preamble is there from its beginning."""
+def _starts_well(first: int, history: History) -> bool:
+    """Whether the first spoken message from there is a user's, or the preamble is there from its beginning."""
     messages = history.messages
-    position = next(
-        piece.start for piece in context.pieces if not isinstance(piece, Note) and piece.purpose != "system"
-    )
-    while messages[position].is_system:
-        position += 1
-    return messages[position].role == "user" or history.spoken_tokens(0, position) == 0
+    while messages[first].is_system:
+        first += 1
+    return messages[first].role == "user" or history.spoken_tokens(0, first) == 0

@@ -1,4 +1,4 @@
-"""Reading conversations from files and streams: one pass, constant memory, every fault told with its place."""
+"""Conversations from files and streams and back: one pass, constant memory, every fault told with its place."""
 
 import hashlib
 import heapq
@@ -6,14 +6,15 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import PurePath
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple, Protocol
 
 from ctxmode_cli.conversation.conversation import Conversation
 from ctxmode_cli.conversation.inputs import STDIN, find_inputs
-from ctxmode_cli.conversation.jsonl import damage, read_jsonl
+from ctxmode_cli.conversation.jsonl import JsonlWriter, damage, read_jsonl
 from ctxmode_cli.conversation.parse import NATIVE_FORM, parse_conversation
-from ctxmode_cli.conversation.streams import COMPRESSIONS, DAMAGE, Content
+from ctxmode_cli.conversation.streams import COMPRESSIONS, DAMAGE, Compression, Content, open_output
 from ctxmode_cli.errors import CtxmodeError, InputErrors
 
 ERRORS_KEPT = 10
@@ -22,12 +23,35 @@ Records = Iterator[tuple[int, Any] | CtxmodeError]
 """Number of each record in its file, from 1, and the record; an error in the place of one that cannot be read."""
 
 
+class Writer(Protocol):
+    """What conversations are written with."""
+
+    def write(self, conversation: Conversation, /) -> None:
+        """Add one conversation as it was recorded."""
+
+    def close(self) -> None:
+        """Write what is left; the file stays open."""
+
+
 def _read_jsonl(content: Content, name: str) -> Records:
     return read_jsonl(content.stream, name)
 
 
+def _read_parquet(content: Content, name: str) -> Records:
+    from ctxmode_cli.conversation.parquet import read_parquet  # noqa: PLC0415 - pyarrow is heavy
+
+    with content.seekable() as file:
+        yield from read_parquet(file, name)
+
+
+def _parquet_writer(file: BinaryIO) -> Writer:
+    from ctxmode_cli.conversation.parquet import ParquetWriter  # noqa: PLC0415 - as above
+
+    return ParquetWriter(file)
+
+
 class Format(NamedTuple):
-    """A form that files of conversations have, told by their first decompressed bytes and never by their name."""
+    """A form that files of conversations have: of inputs told by their first bytes, of outputs by their extension."""
 
     name: str
     description: str
@@ -36,12 +60,30 @@ class Format(NamedTuple):
     unit: str
     """What is counted in "file:17": lines, where nothing is said."""
     read: Callable[[Content, str], Records]
+    writer: Callable[[BinaryIO], Writer]
 
 
 FORMATS = (
-    Format("jsonl", "one JSON object a line", (".jsonl", ".ndjson", ".json"), re.compile(rb""), "", _read_jsonl),
+    Format(
+        "parquet",
+        "the same fields as typed columns",
+        (".parquet",),
+        re.compile(rb"PAR1"),
+        "row ",
+        _read_parquet,
+        _parquet_writer,
+    ),
+    Format(
+        "jsonl",
+        "one JSON object a line",
+        (".jsonl", ".ndjson", ".json"),
+        re.compile(rb""),
+        "",
+        _read_jsonl,
+        JsonlWriter,
+    ),
 )
-"""What can be read; the first whose `magic` matches."""
+"""What can be read and written; an input has the first whose `magic` matches."""
 
 
 class Reading:
@@ -119,21 +161,22 @@ class Reading:
     def _conversations_of(self, content: Content, name: str, id_prefix: str) -> Iterator[Conversation | CtxmodeError]:
         try:
             form = next(known for known in FORMATS if known.magic.match(content.head()))
+            place = f"{name}:{form.unit}"
+            for item in form.read(content, name):
+                if isinstance(item, CtxmodeError):
+                    yield item
+                else:
+                    number, record = item
+                    yield self._conversation(record, f"{place}{number}", f"{id_prefix}:{number}")
         except DAMAGE as error:
             yield damage(error, name, "")
-            return
-        place = f"{name}:{form.unit}"
-        for item in form.read(content, name):
-            if isinstance(item, CtxmodeError):
-                yield item
-                continue
-            number, record = item
-            try:
-                conversation = parse_conversation(record, where=f"{place}{number}", default_id=f"{id_prefix}:{number}")
-            except CtxmodeError as error:
-                yield error
-                continue
-            yield conversation if self._is_new(conversation.id) else _duplicate(conversation)
+
+    def _conversation(self, record: Any, where: str, default_id: str) -> Conversation | CtxmodeError:
+        try:
+            conversation = parse_conversation(record, where=where, default_id=default_id)
+        except CtxmodeError as error:
+            return error
+        return conversation if self._is_new(conversation.id) else _duplicate(conversation)
 
     def _is_new(self, conversation_id: str) -> bool:
         """Whether no record had this id yet; eight bytes an id are kept, so that millions fit."""
@@ -149,6 +192,39 @@ class Reading:
             self.errors.append(error)
         if self._max_errors is not None and self.error_count > self._max_errors:
             raise InputErrors(self.errors, self.error_count)
+
+
+@contextmanager
+def open_writer(path: str) -> Iterator[Writer]:
+    """A writer whose format and compression go by the extension; the file is in place only when all went well.
+
+    Args:
+        path: A file such as "logs.jsonl.gz" or "logs.parquet", or "-" for JSON lines on stdout.
+
+    Raises:
+        CtxmodeError: The extension is unknown, or the file cannot be written.
+    """
+    form, compression = _form_of(path)
+    with ExitStack() as stack:
+        file = stack.enter_context(open_output(path))
+        if compression:
+            file = stack.enter_context(closing(compression.compress(file)))
+        yield stack.enter_context(closing(form.writer(file)))
+
+
+def _form_of(path: str) -> tuple[Format, Compression | None]:
+    name = path.lower() if path != STDIN else ".jsonl"
+    compression = next((known for known in COMPRESSIONS if name.endswith(known.extension)), None)
+    if compression:
+        name = name.removesuffix(compression.extension)
+    form = next((known for known in FORMATS if name.endswith(known.extensions)), None)
+    if form is None:
+        endings = ", ".join(ending for known in FORMATS for ending in known.extensions)
+        packed = " or ".join(known.extension for known in COMPRESSIONS)
+        raise CtxmodeError(
+            "the name tells no format", where=path, hint=f"names end in {endings}, then {packed} if wanted"
+        )
+    return form, compression
 
 
 def sample(conversations: Iterable[Conversation], count: int, seed: int) -> list[Conversation]:

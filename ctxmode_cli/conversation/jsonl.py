@@ -5,6 +5,7 @@ import sys
 from collections.abc import Iterator
 from typing import Any, BinaryIO, NoReturn
 
+from ctxmode_cli.conversation.conversation import Conversation
 from ctxmode_cli.conversation.streams import DAMAGE
 from ctxmode_cli.errors import CtxmodeError
 
@@ -77,6 +78,24 @@ def is_utf8(text: str) -> bool:
     return True
 
 
+class JsonlWriter:
+    """Writes one record a line.
+
+    Args:
+        file: Where the bytes go.
+    """
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+
+    def write(self, conversation: Conversation) -> None:
+        """Add one conversation as it was recorded."""
+        self._file.write(encode_json(conversation.recorded).encode() + b"\n")
+
+    def close(self) -> None:
+        """Nothing is left to write; the file is its owner's."""
+
+
 def read_jsonl(stream: BinaryIO, name: str) -> Iterator[tuple[int, Any] | CtxmodeError]:
     """Each line's number, from 1, and value; a CtxmodeError in the place of a line that cannot be read.
 
@@ -114,10 +133,9 @@ def read_jsonl(stream: BinaryIO, name: str) -> Iterator[tuple[int, Any] | Ctxmod
 def damage(error: BaseException, name: str, last: str) -> CtxmodeError:
     """The error of a file that cannot be read on; `last` names the last thing that was read of it, or is ""."""
     reason = getattr(error, "strerror", None) or str(error)
-    place = f"after {last}" if last else "before its first record"
     return CtxmodeError(
-        f"the file is damaged or cut off {place} ({reason})",
-        hint="copy it again, or keep what comes before the damage with --on-error skip",
+        f"the file cannot be read {f'beyond {last}' if last else 'from its start'} ({reason})",
+        hint="it may be damaged or cut off: copy it again, or keep what comes before that with --on-error skip",
         where=name,
     )
 

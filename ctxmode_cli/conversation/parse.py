@@ -7,6 +7,9 @@ from ctxmode_cli.conversation.conversation import Conversation, Fact
 from ctxmode_cli.conversation.message import ROLES, Message, ToolCall
 from ctxmode_cli.errors import CtxmodeError
 
+_new = tuple.__new__
+"""Makes a named tuple of its fields in half the time of its own `__new__`, which counts where there are millions."""
+
 Parsed = TypeVar("Parsed")
 
 NATIVE_FORM = 'one conversation a line: {"id": …, "messages": [ … ]}'
@@ -123,7 +126,7 @@ def _message(recorded: Any) -> Message:
         _check_parts(content)
     # Most messages have nothing else, and most of the time of reading goes into messages.
     if role != "tool" and _FORMED_FIELDS.isdisjoint(recorded):
-        return Message(role, content, (), None, recorded)
+        return _new(Message, (role, content, (), None, recorded))
     _check_other_fields(recorded, role)
     calls = recorded.get("tool_calls")
     parsed_calls = _each("tool call", calls, _tool_call) if calls else ()
@@ -191,33 +194,41 @@ _FACT_TYPES: Mapping[str, tuple[type, ...]] = {
     "polarity": (str,),
     "question": (str,),
 }
+_PROBE_TYPES = frozenset({list, type(None)})
 _POLARITIES = frozenset({None, "positive", "negative"})
 
 
 def _fact(recorded: Any) -> Fact:
     if not isinstance(recorded, dict):
         raise _RecordFault(f"is an object, not {_kind(recorded)}")
-    _check_types(recorded, _FACT_TYPES)
     get = recorded.get
-    value, stated_at, polarity = get("value"), get("stated_at"), get("polarity")
+    fact_id, kind, value, stated_at = get("id"), get("kind"), get("value"), get("stated_at")
+    aliases, probes = get("aliases"), get("probe_at")
+    # The usual label is seen to be right at once; every other one is checked field by field.
+    usual = type(fact_id) is type(kind) is type(value) is str and type(stated_at) is int and type(aliases) is list
+    if not usual or len(recorded) != (5 if probes is None else 6) or type(probes) not in _PROBE_TYPES:
+        _check_types(recorded, _FACT_TYPES)
     if not value or value.isspace():
         raise _RecordFault('has no "value"')
     if stated_at is None:
         raise _RecordFault('has no "stated_at"')
+    polarity = get("polarity")
     if polarity not in _POLARITIES:
         raise _RecordFault(f'has the polarity "{polarity}"; it is "positive" or "negative"')
-    aliases, probes = get("aliases"), get("probe_at")
-    return Fact(
-        get("id") or "",
-        get("kind") or "",
-        value,
-        _aliases(aliases) if aliases else (),
-        stated_at,
-        get("superseded_at"),
-        get("supersedes"),
-        _probes(probes) if probes else (),
-        polarity == "negative",
-        get("question"),
+    return _new(
+        Fact,
+        (
+            fact_id or "",
+            kind or "",
+            value,
+            _aliases(aliases) if aliases else (),
+            stated_at,
+            get("superseded_at"),
+            get("supersedes"),
+            _probes(probes) if probes else (),
+            polarity == "negative",
+            get("question"),
+        ),
     )
 
 

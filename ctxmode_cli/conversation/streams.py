@@ -1,17 +1,24 @@
-"""Bytes of one input: from a file, a pipe or stdin, decompressed, and hashed as they are stored."""
+"""Bytes in and out: inputs decompressed and hashed as they are stored, outputs compressed and put in place whole."""
 
+import errno
 import gzip
 import hashlib
 import io
+import os
 import re
+import shutil
+import stat
 import sys
+import tempfile
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
-from typing import BinaryIO, NamedTuple, Self
+from typing import BinaryIO, NamedTuple, Self, cast
 
 from ctxmode_cli.conversation.inputs import STDIN
+from ctxmode_cli.errors import CtxmodeError
 
 CHUNK = 1 << 16
 """Bytes read at once; also the most that a damaged stream can lose before the damage."""
@@ -63,19 +70,31 @@ def _unzstd(stream: BinaryIO) -> Read:
     return read
 
 
+def _gzip(stream: BinaryIO) -> BinaryIO:
+    # No name and no time inside: equal records give equal bytes.
+    return cast("BinaryIO", gzip.GzipFile(filename="", mode="wb", compresslevel=6, fileobj=stream, mtime=0))
+
+
+def _zstd(stream: BinaryIO) -> BinaryIO:
+    import pyarrow as pa  # noqa: PLC0415 - as above
+
+    return cast("BinaryIO", pa.CompressedOutputStream(pa.PythonFile(stream, mode="w"), "zstd"))
+
+
 class Compression(NamedTuple):
-    """A compression that inputs may have, told by their first bytes and never by their name."""
+    """A compression: of inputs told by their first bytes and never by their name, of outputs by their extension."""
 
     name: str
     extension: str
     magic: re.Pattern[bytes]
     decompress: Callable[[BinaryIO], Read]
+    compress: Callable[[BinaryIO], BinaryIO]
 
 
 COMPRESSIONS = (
-    Compression("gzip", ".gz", re.compile(rb"\x1f\x8b"), _gunzip),
+    Compression("gzip", ".gz", re.compile(rb"\x1f\x8b"), _gunzip, _gzip),
     # The second form is a skippable frame, with which seekable zstd files may begin.
-    Compression("zstd", ".zst", re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"), _unzstd),
+    Compression("zstd", ".zst", re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"), _unzstd, _zstd),
 )
 
 
@@ -90,6 +109,7 @@ class Content:
     """
 
     def __init__(self, path: str) -> None:
+        self._path = path
         self._file = sys.stdin.buffer if path == STDIN else Path(path).open("rb")  # noqa: SIM115 - closed on exit
         self._digest = hashlib.sha256()
         stored = RawStream(self._read_stored)
@@ -107,6 +127,18 @@ class Content:
     def head(self) -> bytes:
         """The first decompressed bytes, without reading them from `stream`; call it before `stream` is read."""
         return self._content.head()
+
+    @contextmanager
+    def seekable(self) -> Iterator[BinaryIO]:
+        """All decompressed bytes as a file that can be sought in: the file itself, or a temporary copy of a stream."""
+        if not self.compression and stat.S_ISREG(os.fstat(self._file.fileno()).st_mode) and self._path != STDIN:
+            with Path(self._path).open("rb") as file:
+                yield file
+        else:
+            with tempfile.TemporaryFile() as spool:
+                shutil.copyfileobj(self.stream, spool, CHUNK)
+                spool.seek(0)
+                yield spool
 
     def sha256(self) -> str:
         """The hexadecimal SHA-256 of all bytes as stored; reads what is left of them."""
@@ -127,3 +159,31 @@ class Content:
     ) -> None:
         if self._file is not sys.stdin.buffer:
             self._file.close()
+
+
+@contextmanager
+def open_output(path: str) -> Iterator[BinaryIO]:
+    """A file that takes the place of `path` when all went well, and leaves nothing behind when it did not.
+
+    Args:
+        path: Where it ends up; a link is followed. "-" is stdout.
+
+    Raises:
+        CtxmodeError: It cannot be written.
+    """
+    if path == STDIN:
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+        return
+    target = Path(path).resolve()
+    part = target.with_name(f".{target.name}.part")
+    try:
+        if target.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        with part.open("wb") as file:
+            yield file
+        part.replace(target)
+    except OSError as error:
+        raise CtxmodeError(f"the file cannot be written: {error.strerror or error}", where=path) from error
+    finally:
+        part.unlink(missing_ok=True)

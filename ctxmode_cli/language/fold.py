@@ -19,7 +19,10 @@ def fold(text: str) -> str:
         text = _ESCAPE.sub(lambda match: chr(int(match[1], 16)), text)
     if not text.isascii():
         text = unicodedata.normalize("NFKC", text).translate(_INVISIBLE)
-    return " ".join(text.casefold().split())
+    text = text.casefold()
+    if text.isprintable() and "  " not in text:
+        return text.strip()  # the common case; white space other than the space is not printable
+    return " ".join(text.split())
 
 
 def is_spaced_word(char: str) -> bool:

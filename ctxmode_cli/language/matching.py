@@ -4,7 +4,6 @@ A value is whole where it does not continue a longer number or a longer word of 
 `$500`, `12` is not in `2012`, `5日` is not in `15日`. Chinese needs no word boundaries.
 """
 
-import re
 from collections.abc import Sequence
 
 from ahocorasick_rs import AhoCorasick
@@ -55,15 +54,20 @@ def message_text(message: Message) -> str:
     return "\n".join([text, *(f"{call.name} {call.arguments}" for call in message.tool_calls)])
 
 
-_IN_NUMBER = re.compile(r"\d[.,]\d")
-
-
 def is_whole(text: str, start: int, end: int) -> bool:
     """Whether `text[start:end]` stands for itself, not inside a longer word or number; `text` is folded."""
-    if start and is_spaced_word(text[start - 1]) and is_spaced_word(text[start]):
-        return False
-    if end < len(text) and is_spaced_word(text[end]) and is_spaced_word(text[end - 1]):
-        return False
-    if start > 1 and _IN_NUMBER.match(text, start - 2):
-        return False
-    return not _IN_NUMBER.match(text, end - 1)
+    before = text[start - 1] if start else " "
+    if before != " ":
+        first = text[start]
+        if is_spaced_word(before) and is_spaced_word(first):
+            return False
+        if before in ".," and first.isdigit() and text[start - 2 : start - 1].isdigit():
+            return False
+    after = text[end] if end < len(text) else " "
+    if after != " ":
+        last = text[end - 1]
+        if is_spaced_word(after) and is_spaced_word(last):
+            return False
+        if after in ".," and last.isdigit() and text[end + 1 : end + 2].isdigit():
+            return False
+    return True

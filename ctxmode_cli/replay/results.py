@@ -98,23 +98,17 @@ class ModeTotals:
 
     def add(self, rows: ModeRows) -> None:
         """Count the rows of one conversation."""
+        contexts = [row.context for row in rows.requests if row.context is not None]
         self.requests += len(rows.requests)
-        for row in rows.requests:
-            context = row.context
-            if context is None:
-                self.unsendable[row.unsendable or ""] += 1
-                continue
-            self.prompt_tokens.counts[context.prompt_tokens] += 1
-            self.trimmed += context.trimmed
-            if row.invalid:
-                self.invalid.update(row.invalid)
-            if context.stepped_down:
-                self.stepped_down[context.stepped_down] += 1
-            call = context.call
-            if call is not None:
-                self.summary_calls += SummaryCalls(
-                    1, call.failed, call.prompt_tokens, call.completion_tokens, call.unseen_tokens
-                )
+        self.unsendable.update(row.unsendable for row in rows.requests if row.unsendable is not None)
+        self.invalid.update(check for row in rows.requests for check in row.invalid)
+        self.prompt_tokens.counts.update([context.prompt_tokens for context in contexts])
+        self.trimmed += sum([context.trimmed for context in contexts])
+        self.stepped_down.update(context.stepped_down for context in contexts if context.stepped_down is not None)
+        for call in [context.call for context in contexts if context.call is not None]:
+            self.summary_calls += SummaryCalls(
+                1, call.failed, call.prompt_tokens, call.completion_tokens, call.unseen_tokens
+            )
         probes = Counter(row.probe.fact for row in rows.probes)
         hits = Counter(row.probe.fact for row in rows.probes if row.in_context)
         self.recall += Recall.of_facts(probes, hits)

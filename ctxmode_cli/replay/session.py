@@ -102,7 +102,8 @@ class Replay:
             for manager, rows in managers:
                 row = _request_row(manager, request)
                 rows.requests.append(row)
-                rows.probes.extend(_probe_rows(row, due, places))
+                if due:
+                    rows.probes.extend(_probe_rows(row, due, places))
         plan.finish()
         for message in messages[len(history) :]:
             history.append(message)

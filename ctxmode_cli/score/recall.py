@@ -46,6 +46,7 @@ class FactPlaces:
         for index in self.unmatched:
             self._positions[index] = []
         self._unmatched = frozenset(self.unmatched)
+        self._line_facts: dict[str, set[int]] = {}
         self._note_facts: dict[str, set[int]] = {}
 
     def said_within(self, fact: int, start: int, stop: int) -> bool:
@@ -67,9 +68,17 @@ class FactPlaces:
     def _in_note(self, fact: int, text: str) -> bool:
         if fact in self._unmatched:
             return False
-        if text not in self._note_facts:
-            self._note_facts[text] = self._matcher.facts_in(text)
-        return self._number[fact] in self._note_facts[text]
+        facts = self._note_facts.get(text)
+        if facts is None:
+            facts = self._note_facts[text] = set().union(*map(self._facts_in_line, text.split("\n")))
+        return self._number[fact] in facts
+
+    def _facts_in_line(self, line: str) -> set[int]:
+        """The facts in a line of a note; most lines of a running summary come again in the next."""
+        facts = self._line_facts.get(line)
+        if facts is None:
+            facts = self._line_facts[line] = self._matcher.facts_in(line)
+        return facts
 
 
 def probed_facts(facts: Sequence[Fact], *, every_turn: bool) -> list[int]:

@@ -31,8 +31,17 @@ class _Line(NamedTuple):
     """A sentence that may go into the summary."""
 
     section: int
-    sentence: str
+    text: str
+    """The sentence as it stands in the summary, with its bullet and its line break."""
     salience: float
+
+
+class _Written(NamedTuple):
+    """The last summary that was written, so that it need not be read again."""
+
+    text: str
+    tokens: int
+    lines: list[_Line]
 
 
 class ExtractiveSummarizer:
@@ -50,7 +59,7 @@ class ExtractiveSummarizer:
     def __init__(self, counter: TokenCounter) -> None:
         self._counter = counter
         self._line_tokens = lru_cache(maxsize=4096)(counter.text)
-        self._last: tuple[str, list[_Line]] = ("", [])
+        self._last = _Written("", 0, [])
         self._prompt_tokens = {lang: counter.message(_prompt(lang)) for lang in _TITLES}
 
     def __call__(self, request: SummaryRequest) -> SummaryResult:
@@ -60,12 +69,14 @@ class ExtractiveSummarizer:
             SummaryError: The target does not even hold the title.
         """
         lang = self._lang(request)
-        lines = _distinct([*self._previous_lines(request.previous), *self._new_lines(request.messages)])
+        prompt_tokens = self._prompt_tokens[lang] + request.messages_tokens + self._counter.REPLY_TOKENS
+        if request.previous is not None:
+            prompt_tokens += self._counter.generated("system", self._text_tokens(request.previous))
+        lines = _distinct([*self._previous_lines(request.previous), *_new_lines(request.messages)])
         chosen, text_tokens = self._choose(lines, lang, request.target_tokens)
         text = "".join(_write(chosen, lang))
-        self._last = (text, chosen)
-        prompt_tokens = self._prompt_tokens[lang] + self._previous_tokens(request) + request.messages_tokens
-        return SummaryResult(text, text_tokens, prompt_tokens + self._counter.REPLY_TOKENS)
+        self._last = _Written(text, text_tokens, chosen)
+        return SummaryResult(text, text_tokens, prompt_tokens)
 
     @staticmethod
     def _lang(request: SummaryRequest) -> str:
@@ -74,44 +85,16 @@ class ExtractiveSummarizer:
         spoken = " ".join(content_text(message.content) for message in request.messages if message.role == "user")
         return "zh" if is_chinese(spoken) else "en"
 
-    def _previous_tokens(self, request: SummaryRequest) -> int:
-        if request.previous is None:
-            return 0
-        units = request.previous.splitlines(keepends=True)
-        return self._counter.generated("system", sum(map(self._line_tokens, units)))
+    def _text_tokens(self, summary: str) -> int:
+        if summary == self._last.text:
+            return self._last.tokens
+        return self._counter.text(summary)
 
-    def _previous_lines(self, previous: str | None) -> list[_Line]:
+    def _previous_lines(self, summary: str | None) -> list[_Line]:
         """The lines of the running summary, which is mostly the one just written."""
-        if previous is None:
+        if summary is None:
             return []
-        text, lines = self._last
-        return lines if text == previous else self._read(previous)
-
-    def _read(self, summary: str) -> list[_Line]:
-        section = DECIDED
-        lines = []
-        for line in summary.split("\n"):
-            if line.startswith("- "):
-                sentence = line[2:]
-                lines.append(_Line(section, sentence, weigh(sentence).salience))
-            elif line in _SECTION_OF:
-                section = _SECTION_OF[line]
-        return lines
-
-    @staticmethod
-    def _new_lines(messages: Iterable[Message]) -> Iterator[_Line]:
-        """The sentences of user and assistant; the assistant's questions are left to their answers."""
-        for message in messages:
-            if message.role == "tool":
-                continue
-            from_user = message.role == "user"
-            for sentence in sentences(content_text(message.content)):
-                salience, constrains = weigh(sentence)
-                question = sentence[-1] in "?？"
-                if from_user and constrains:
-                    yield _Line(CONSTRAINT, sentence, salience)
-                elif from_user or not question:
-                    yield _Line(OPEN if question else DECIDED, sentence, salience)
+        return self._last.lines if summary == self._last.text else _read(summary)
 
     def _choose(self, lines: Sequence[_Line], lang: str, target: int) -> tuple[list[_Line], int]:
         """The best lines that fit, in the order they were said, and the tokens of the whole text."""
@@ -121,9 +104,9 @@ class ExtractiveSummarizer:
         chosen: list[int] = []
         opened: set[int] = set()
         misfits = 0
-        for index in sorted(range(len(lines)), key=lambda index: -lines[index].salience):
-            section = lines[index].section
-            tokens = self._line_tokens(f"- {lines[index].sentence}\n")
+        for index in sorted(range(len(lines)), key=[line.salience for line in lines].__getitem__, reverse=True):
+            section, text, _ = lines[index]
+            tokens = self._line_tokens(text)
             if section not in opened:
                 tokens += self._line_tokens(_HEADINGS[lang][section])
             if used + tokens <= target:
@@ -140,18 +123,45 @@ def _prompt(lang: str) -> Message:
     return parse_message({"role": "system", "content": text})
 
 
+def _read(summary: str) -> list[_Line]:
+    """The lines of a summary that was written here."""
+    section = DECIDED
+    lines = []
+    for line in summary.split("\n"):
+        if line.startswith("- "):
+            lines.append(_Line(section, f"{line}\n", weigh(line[2:]).salience))
+        else:
+            section = _SECTION_OF.get(line, section)
+    return lines
+
+
+def _new_lines(messages: Iterable[Message]) -> Iterator[_Line]:
+    """The sentences of user and assistant; the assistant's questions are left to their answers."""
+    for message in messages:
+        if message.role == "tool":
+            continue
+        from_user = message.role == "user"
+        for sentence in sentences(content_text(message.content)):
+            question = sentence[-1] in "?？"
+            if question and not from_user:
+                continue
+            salience, constrains = weigh(sentence)
+            section = CONSTRAINT if constrains and from_user else OPEN if question else DECIDED
+            yield _Line(section, f"- {sentence}\n", salience)
+
+
 def _distinct(lines: Iterable[_Line]) -> list[_Line]:
     """The lines without repetitions; the first of each stays."""
     first: dict[str, _Line] = {}
     for line in lines:
-        first.setdefault(line.sentence, line)
+        first.setdefault(line.text, line)
     return list(first.values())
 
 
 def _write(lines: Sequence[_Line], lang: str) -> Iterator[str]:
     yield _TITLES[lang]
     for section, heading in enumerate(_HEADINGS[lang]):
-        members = [line for line in lines if line.section == section]
+        members = [line.text for line in lines if line.section == section]
         if members:
             yield heading
-            yield from (f"- {line.sentence}\n" for line in members)
+            yield from members

@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from functools import cache, lru_cache
+from functools import cache
 from typing import NamedTuple
 
 from ctxmode_cli.data import data_file
@@ -10,6 +10,7 @@ from ctxmode_cli.data import data_file
 _WORD = re.compile(r"[a-z']+")
 _NUMBER = re.compile(r"\d+")
 _QUOTED = re.compile(r"《[^》]+》|“[^”]+”|「[^」]+」")
+_CUE_WEIGHTS = {"constraint": 3.0, "decision": 1.5, "small_talk": -2.0}
 _COUNTED = 4
 """Numbers and names beyond this add nothing: lists would crowd out everything else."""
 
@@ -23,36 +24,38 @@ class Weight(NamedTuple):
 
 
 class _Cues(NamedTuple):
-    english: frozenset[str]
-    chinese: tuple[str, ...]
+    english: dict[str, str]
+    """The kind of each word."""
+    chinese: tuple[tuple[str, str], ...]
+    """Kinds and substrings."""
 
 
-@lru_cache(maxsize=8192)  # the sentences of a running summary are weighed again at each refresh
 def weigh(sentence: str) -> Weight:
     """The weight of a sentence, by what it carries for each root of its length."""
-    words = frozenset(_WORD.findall(sentence.lower()))
+    plain = sentence.isascii()
+    words = sentence.split()
+    shown = _shown(sentence, plain=plain)
     numbers = len(_NUMBER.findall(sentence))
-    names = sum(map(str.istitle, sentence.split()[1:])) + len(_QUOTED.findall(sentence))
-    constrains = _shows("constraint", sentence, words)
-    weight = (
-        2.0 * min(_COUNTED, numbers)
-        + 2.0 * min(_COUNTED, names)
-        + 3.0 * constrains
-        + 1.5 * _shows("decision", sentence, words)
-        - 2.0 * _shows("small_talk", sentence, words)
-    )
-    return Weight(weight / (8 + len(sentence)) ** 0.5, constrains)
+    names = sum(map(str.istitle, words[1:]))
+    if not plain:
+        names += len(_QUOTED.findall(sentence))
+    weight = 2.0 * min(_COUNTED, numbers) + 2.0 * min(_COUNTED, names) + sum(map(_CUE_WEIGHTS.__getitem__, shown))
+    return Weight(weight / (8 + len(sentence)) ** 0.5, "constraint" in shown)
 
 
-def _shows(kind: str, sentence: str, words: frozenset[str]) -> bool:
-    """Whether the sentence has a cue of this kind."""
-    english, chinese = _cues()[kind]
-    if not english.isdisjoint(words):
-        return True
-    return not sentence.isascii() and any(cue in sentence for cue in chinese)
+def _shown(sentence: str, *, plain: bool) -> set[str]:
+    """The kinds of which the sentence has a cue."""
+    cues = _cues()
+    shown = {cues.english[word] for word in cues.english.keys() & _WORD.findall(sentence.lower())}
+    if not plain:
+        shown.update(kind for kind, cue in cues.chinese if cue in sentence)
+    return shown
 
 
 @cache
-def _cues() -> dict[str, _Cues]:
+def _cues() -> _Cues:
     kinds = tomllib.loads(data_file("language/cues.toml").read_text(encoding="utf-8"))
-    return {kind: _Cues(frozenset(cues["en"]), tuple(cues["zh"])) for kind, cues in kinds.items()}
+    return _Cues(
+        english={word: kind for kind in _CUE_WEIGHTS for word in kinds[kind]["en"]},
+        chinese=tuple((kind, cue) for kind in _CUE_WEIGHTS for cue in kinds[kind]["zh"]),
+    )

@@ -66,7 +66,7 @@ class TokenCounter:
 
     def text(self, text: str) -> int:
         """Tokens of a text; the names of special tokens in it ("<|endoftext|>") are text like any other."""
-        return len(self._encode(text)) if len(text) <= LONG_TEXT else _count_long(self._encoding, text)
+        return len(self._encode(text)) if len(text) <= LONG_TEXT else count_text(self._encoding, text)
 
     def message(self, message: Message) -> int:
         """Tokens of a message in a request: framing, role, content, name and tool calls; ids count nothing.
@@ -124,8 +124,9 @@ class TokenCounter:
         return image_tokens(part, self.model.image_rule)
 
 
-def _count_long(encoding: tiktoken.Encoding, text: str) -> int:
-    if _has_long_run(text):
+def count_text(encoding: tiktoken.Encoding, text: str) -> int:
+    """Tokens of any text in an encoding, also of one on which tiktoken itself gives up."""
+    if len(text) > LONG_TEXT and _has_long_run(text):
         return _count_pieces(encoding, text)
     try:
         return len(encoding.encode_ordinary(text))

@@ -8,8 +8,6 @@ from io import BytesIO
 from math import ceil, floor, sqrt
 from typing import Any, Protocol
 
-import imagesize
-
 UNKNOWN_SIZE = (1024, 1024)
 """Width and height in pixels that an image counts as where its own are not in the record."""
 
@@ -21,7 +19,7 @@ PATCH_SIDE = 32
 
 
 class ImageRule(Protocol):
-    """A model family's published rule."""
+    """A model family's published rule; as text, one line that states it."""
 
     def tokens(self, width: int, height: int, *, low_detail: bool) -> int:
         """Tokens of one image of `width` by `height` pixels."""
@@ -38,6 +36,9 @@ class TileRule:
     """Tokens of any image; with `detail: low` all of them."""
     tile: int
     """Tokens of one tile."""
+
+    def __str__(self) -> str:
+        return f"{self.base} + {self.tile} a tile of {TILE_SIDE} px"
 
     def tokens(self, width: int, height: int, *, low_detail: bool) -> int:
         """Tokens of one image of `width` by `height` pixels."""
@@ -60,6 +61,9 @@ class PatchRule:
     """Tokens of one patch."""
     limit: int
     """The most patches an image can have."""
+
+    def __str__(self) -> str:
+        return f"{float(self.multiplier):g} a patch of {PATCH_SIDE} px, at most {self.limit:,} patches"
 
     def tokens(self, width: int, height: int, *, low_detail: bool) -> int:  # noqa: ARG002 - see the class
         """Tokens of one image of `width` by `height` pixels, a part of a token counted as one."""
@@ -93,9 +97,11 @@ def _size(url: Any) -> tuple[int, int] | None:
     header, _, payload = url.partition(",")
     if not header.endswith(";base64"):
         return None
+    import imagesize  # noqa: PLC0415 - it imports a whole web client, and few logs hold images
+
     try:
         # Logs cut long payloads off, and the size stands at the head.
         width, height = map(int, imagesize.get(BytesIO(base64.b64decode(payload[: len(payload) // 4 * 4]))))
-    except Exception:  # noqa: BLE001 - on bytes that are no image the library fails in too many ways to name
+    except (ValueError, OverflowError):
         return None
     return (width, height) if width > 0 and height > 0 else None

@@ -50,7 +50,7 @@ def find_model(name: str) -> Model:
     entry = entries.get(base) or entries.get(_SNAPSHOT.sub("", base))
     if not entry:
         raise CtxmodeError(f'the model "{name}" is unknown', hint=_suggestion(base, list(entries)))
-    encoding = tiktoken.encoding_name_for_model(base)
+    encoding = _encoding_name(base)
     return Model(
         name=name,
         encoding=encoding,
@@ -58,6 +58,14 @@ def find_model(name: str) -> Model:
         image_rule=_image_rule(entry.get("images")),
         tool_rule=ToolRule(**_table()["tools"][encoding]),
     )
+
+
+def _encoding_name(model: str) -> str:
+    try:
+        return tiktoken.encoding_name_for_model(model)
+    except KeyError:
+        hint = "`ctxmode tokenizer-check` compares the two tables"
+        raise CtxmodeError(f"the installed tiktoken knows no encoding for {model}", hint=hint) from None
 
 
 def model_names() -> Sequence[str]:

@@ -66,7 +66,7 @@ def load_encoding(name: str) -> tiktoken.Encoding:
     vocabulary = _vocabulary(name)
     with _folder_with(vocabulary) as folder:
         path = folder / vocabulary.file_name
-        if _sha256(path.read_bytes()) != vocabulary.sha256:
+        if _file_sha256(path) != vocabulary.sha256:
             raise CtxmodeError(
                 f"the vocabulary {vocabulary.name} is not the published one: its SHA-256 is wrong",
                 hint="delete the file; without it, ctxmode uses the copy that it brings along",
@@ -80,11 +80,11 @@ def vocabulary_sha256(name: str) -> str:
     """SHA-256 (hexadecimal) of the vocabulary file that `load_encoding(name)` reads, right or wrong.
 
     Raises:
-        CtxmodeError: The encoding is not available offline.
+        CtxmodeError: The encoding is not available offline, or the file cannot be read.
     """
     vocabulary = _vocabulary(name)
     with _folder_with(vocabulary) as folder:
-        return _sha256((folder / vocabulary.file_name).read_bytes())
+        return _file_sha256(folder / vocabulary.file_name)
 
 
 def _vocabulary(encoding: str) -> Vocabulary:
@@ -138,6 +138,13 @@ def _lay(vocabulary: Vocabulary, folder: Path) -> None:
     with tempfile.NamedTemporaryFile(dir=folder, prefix=vocabulary.name, delete=False) as beside:
         beside.write(content)
     Path(beside.name).replace(folder / vocabulary.file_name)
+
+
+def _file_sha256(path: Path) -> str:
+    try:
+        return _sha256(path.read_bytes())
+    except OSError as error:
+        raise CtxmodeError(f"the vocabulary cannot be read: {error.strerror}", where=str(path)) from None
 
 
 def _sha256(content: bytes) -> str:

@@ -1,6 +1,6 @@
 """`sliding`: the most recent complete turns."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ctxmode_cli.context.config import Budget
 from ctxmode_cli.context.history import History
@@ -20,9 +20,9 @@ class Sliding:
     def __call__(self, history: History, budget: Budget, state: State) -> tuple[Plan, State]:  # noqa: ARG002
         """The window's start; it moves only when the window is full."""
         complete = history.complete_turns
-        first = min(state.window_turn, complete)  # turns can join, when a late result comes
+        first = min(state.window_turn, complete)  # turns join when a late result comes
         if complete - first > self.turns:
             first = complete - self.low
         if first != state.window_turn:
-            state = replace(state, window_turn=first)
+            state = state._replace(window_turn=first)
         return Plan(history.window_start(first)), state

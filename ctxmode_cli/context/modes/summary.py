@@ -1,7 +1,7 @@
 """`summary`: the older part as one summary, the last turns verbatim."""
 
 from bisect import bisect_left
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ctxmode_cli.context.config import Budget, ContextConfig
 from ctxmode_cli.context.context import Note, SummaryCall
@@ -25,7 +25,7 @@ class Summary:
     def __call__(self, history: History, budget: Budget, state: State) -> tuple[Plan, State]:
         """The running summary and everything since."""
         if state.summarised > history.turn_start:  # a late result has drawn summarised turns into the current input
-            state = replace(state, summary=None, summarised=0)
+            state = state._replace(summary=None, summarised=0)
         target = self._refresh_target(history, budget, state)
         if target is None:
             return Plan(state.summarised, state.summary, state.summarised), state
@@ -77,4 +77,4 @@ class Summary:
         call = SummaryCall(
             strategy, result.prompt_tokens, result.text_tokens, result.unseen_tokens, failed=False, text=result.text
         )
-        return Plan(target, note, target, call), replace(state, summary=note, summarised=target)
+        return Plan(target, note, target, call), state._replace(summary=note, summarised=target)

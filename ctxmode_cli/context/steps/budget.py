@@ -28,45 +28,41 @@ class OverBudgetError(CtxmodeError):
 
 
 class InputCut(NamedTuple):
-    """How much of the current input goes in: all of it where `step` is its start."""
+    """How much of a current input that does not fit as a whole goes in."""
 
     step: int
     """Calls and results before this position are left out; user messages never are."""
     tokens: int
-    """Tokens of the current input that go in, system messages among it left out of the count."""
+    """What goes in, system messages among it left out of the count."""
 
 
-def fit_input(history: History, budget: Budget) -> InputCut:
-    """The current input, whole where it fits, else without its oldest call groups.
+def cut_input(history: History, budget: Budget) -> InputCut | None:
+    """The current input without its oldest call groups; None where it fits whole.
 
     Its user messages and its newest call group always go in.
 
     Raises:
         OverBudgetError: Even that does not fit.
     """
-    length = len(history)
-    start = history.turn_start
-    fixed = history.fixed_tokens + history.tokens - history.spoken_tokens(0, length)
-    tokens = history.spoken_tokens(start, length)
-    room = budget.request - fixed
+    frame = history.frame
+    room = budget.request - frame.fixed_tokens
     if budget.input is not None:
         room = min(room, budget.input)
-    if tokens <= room and budget.system is None:
-        return InputCut(start, tokens)
-    system_over = fixed - budget.request
     if budget.system is not None:
-        system_over = max(system_over, fixed - history.counter.REPLY_TOKENS - budget.system)
-    if system_over > 0:
-        raise OverBudgetError("system", system_over)
-    if tokens <= room:
-        return InputCut(start, tokens)
-    return _without_oldest_groups(history, start, tokens, room)
+        system_over = frame.fixed_tokens - history.counter.REPLY_TOKENS - budget.system
+        if system_over > 0:
+            raise OverBudgetError("system", system_over)
+    if frame.input_tokens <= room:
+        return None
+    if frame.fixed_tokens > budget.request:
+        raise OverBudgetError("system", frame.fixed_tokens - budget.request)
+    return _without_oldest_groups(history, room)
 
 
-def _without_oldest_groups(history: History, start: int, tokens: int, room: int) -> InputCut:
-    steps = history.steps[bisect_left(history.steps, start) :]
-    cut = start
-    for step in steps[1:]:
+def _without_oldest_groups(history: History, room: int) -> InputCut:
+    tokens = history.frame.input_tokens
+    cut = history.turn_start
+    for step in history.steps[bisect_left(history.steps, cut) + 1 :]:
         tokens -= sum(
             history.range_tokens(position, position + 1)
             for position in range(cut, step)
@@ -78,17 +74,13 @@ def _without_oldest_groups(history: History, start: int, tokens: int, room: int)
     raise OverBudgetError("input", tokens - room)
 
 
-def fit_history(history: History, budget: Budget, plan: Plan, room: int) -> Plan | None:
-    """The plan with its oldest turns cut until its history fits into `room` tokens; None where it fits as it is.
+def cut_history(history: History, plan: Plan, room: int) -> Plan:
+    """The plan with its oldest turns cut until its history fits into `room` tokens.
 
     The summary stays as long as it fits itself, since it stands for the most; without it the request is a `zero` one.
     """
-    if budget.history is not None:
-        room = min(room, budget.history)
     turn_start = history.turn_start
     summary_tokens = plan.summary.tokens if plan.summary else 0
-    if summary_tokens + history.spoken_tokens(plan.start, turn_start) <= room:
-        return None
     if summary_tokens > room:
         return plan._replace(start=turn_start, summary=None, summarised=0, stepped_down="zero")
     first = bisect_left(

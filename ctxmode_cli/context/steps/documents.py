@@ -14,11 +14,9 @@ def documents_note(history: History) -> Note | None:
 
     Documents of earlier turns are not sent.
     """
-    if not history.documented or history.documented[-1] < history.turn_start:
-        return None
-    positions = (position for position in history.documented if position >= history.turn_start)
-    documents = (document for position in positions for document in history.messages[position].documents)
-    return _note(history.counter, tuple(document["text"] for document in documents))
+    positions = [position for position in history.documented if position >= history.turn_start]
+    documents = [document for position in positions for document in history.messages[position].documents]
+    return _note(history.counter, tuple(document["text"] for document in documents)) if documents else None
 
 
 @lru_cache(maxsize=4)  # every mode and every request of a tool loop asks for the same note again
