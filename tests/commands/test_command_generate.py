@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from ctxmode_cli.conversation.files import Reading
+from ctxmode_cli.conversation.parse import parse_conversation
 from ctxmode_cli.generate.sessions import generate_sessions
 
 
@@ -49,8 +51,8 @@ def test_one_language(lang: str) -> None:
         (["--sessions", "0"], b"error: cannot generate 0 sessions"),
         (["--sessions", "-4"], b"error: cannot generate -4 sessions"),
         (["--lang", "fr"], b"'fr' is not one of"),
-        (["-o", "sessions.parquet"], b"error: sessions.parquet: sessions are written as JSONL"),
-        (["-o", "no/such/folder/sessions.jsonl"], b"cannot write: No such file or directory"),
+        (["-o", "sessions.doc"], b"error: sessions.doc: "),
+        (["-o", "no/such/folder/sessions.jsonl"], b"error: no/such/folder/sessions.jsonl: "),
     ],
 )
 def test_refusals(arguments: list[str], message: bytes, tmp_path: Path) -> None:
@@ -62,19 +64,19 @@ def test_refusals(arguments: list[str], message: bytes, tmp_path: Path) -> None:
     assert result.stdout == b""
 
 
-def test_a_failed_run_leaves_the_old_file(tmp_path: Path) -> None:
-    """What stands under the name stays as it is when the run cannot write."""
-    output = tmp_path / "sessions.jsonl"
-    output.write_text("old")
-    (tmp_path / ".sessions.jsonl.part").mkdir()
-    assert run("--sessions", "1", "-o", str(output)).returncode == 2
-    assert output.read_text() == "old"
+def test_the_extension_decides(tmp_path: Path) -> None:
+    """A Parquet file holds the same sessions."""
+    output = tmp_path / "sessions.parquet"
+    assert run("--sessions", "4", "--seed", "5", "-o", str(output)).returncode == 0
+    read = Reading([str(output)]).conversations()
+    expected = [parse_conversation(record, where="", default_id="") for record in generate_sessions(4, seed=5)]
+    assert [(each.id, each.facts) for each in read] == [(each.id, each.facts) for each in expected]
 
 
 def test_a_failed_run_leaves_nothing_beside_the_file(tmp_path: Path) -> None:
-    """What was written until a run failed is removed."""
+    """What cannot take its name is removed, and what stood under the name stays."""
     output = tmp_path / "sessions.jsonl"
     output.mkdir()
     result = run("--sessions", "1", "-o", str(output))
-    assert (result.returncode, b"cannot write: " in result.stderr) == (2, True)
+    assert (result.returncode, b"error: " in result.stderr) == (2, True)
     assert list(tmp_path.iterdir()) == [output]
