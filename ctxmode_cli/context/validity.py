@@ -1,7 +1,7 @@
 """Whether a context is a valid request: the checks that every built-in mode passes on every input."""
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from ctxmode_cli.context.config import Budget
 from ctxmode_cli.context.context import Context
@@ -17,29 +17,26 @@ def mode_faults(context: Context, history: History, budget: Budget) -> tuple[str
     user's, nor the preamble sent whole.
     """
     faults = ["over_budget"] if context.prompt_tokens > budget.request else []
+    inside_group = history.inside_group
     recorded = [piece for piece in context.pieces if type(piece) is Recorded]
-    spoken = [piece for piece in recorded if piece.purpose != "system"]
     end = 0
     for piece in recorded:
-        if piece.start != end:
-            faults.extend(_gap_faults(end, piece.start, history))
+        start = piece.start
+        if start < end:
+            faults.append("disorder")
+        elif start > end and (inside_group[start] or inside_group[end]):
+            faults.append("parted_call")
         end = piece.stop
-    if history.systems and _lost_system(recorded, history):
-        faults.append("lost_system")
-    first = spoken[0].start
+    if history.systems:
+        if _lost_system(recorded, history):
+            faults.append("lost_system")
+        recorded = [piece for piece in recorded if piece.purpose != "system"]
+    first = recorded[0].start
     if first < context.summarised:
         faults.append("raw_and_summarised")
     if history.messages[first].role != "user" and not _starts_well(first, history):
         faults.append("first_not_user")
     return tuple(faults)
-
-
-def _gap_faults(start: int, stop: int, history: History) -> Iterator[str]:
-    """What is wrong with leaving out the messages from `start` to `stop`."""
-    if stop < start:
-        yield "disorder"
-    if history.inside_group[start] or history.inside_group[stop]:
-        yield "parted_call"
 
 
 def _lost_system(recorded: Sequence[Recorded], history: History) -> bool:

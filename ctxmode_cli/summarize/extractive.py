@@ -23,8 +23,8 @@ _HEADINGS = {
 }
 _SECTION_OF = {heading.rstrip("\n"): section for names in _HEADINGS.values() for section, heading in enumerate(names)}
 
-_MISFITS = 3
-"""Lines that may fail to fit before the choice ends; one overlong line must not end it."""
+_FULL = 0.75
+"""From this share of the target on, a line that does not fit ends the choice; before, it is only passed over."""
 
 
 class _Line(NamedTuple):
@@ -104,7 +104,6 @@ class ExtractiveSummarizer:
             raise SummaryError(f"the summary's target of {target} tokens does not hold its title")
         chosen: list[int] = []
         opened: set[int] = set()
-        misfits = 0
         for index in sorted(range(len(lines)), key=[line.salience for line in lines].__getitem__, reverse=True):
             section, text, _ = lines[index]
             tokens = self._line_tokens(text)
@@ -114,7 +113,7 @@ class ExtractiveSummarizer:
                 used += tokens
                 opened.add(section)
                 chosen.append(index)
-            elif (misfits := misfits + 1) == _MISFITS:
+            elif used > _FULL * target:
                 break
         return [lines[index] for index in sorted(chosen)], used
 

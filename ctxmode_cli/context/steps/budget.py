@@ -72,6 +72,13 @@ def _without_oldest_groups(history: History, tokens: int, room: int) -> InputCut
     raise OverBudgetError("input", tokens - room)
 
 
+def history_tokens(history: History, plan: Plan) -> int:
+    """Tokens of what the plan sends before the current input, system messages left out."""
+    spoken_before = history.spoken_before
+    tokens = spoken_before[history.turns[-1]] - spoken_before[plan.start]
+    return tokens if plan.summary is None else tokens + plan.summary.tokens
+
+
 def cut_history(history: History, plan: Plan, room: int) -> Plan:
     """The plan with its oldest turns cut until its history fits into `room` tokens.
 
