@@ -6,7 +6,7 @@ A value is whole where it does not continue a longer number or a longer word of 
 
 from collections.abc import Sequence
 
-from ahocorasick_rs import AhoCorasick
+from ahocorasick_rs import AhoCorasick, Implementation
 
 from ctxmode_cli.conversation.conversation import Fact
 from ctxmode_cli.conversation.message import Message, content_text
@@ -24,7 +24,8 @@ class FactMatcher:
                 if folded:
                     owners.setdefault(folded, set()).add(index)
         self._owners = list(owners.values())
-        self._automaton = AhoCorasick(owners)
+        # Quicker to build than the default, and hardly slower to run: conversations are short.
+        self._automaton = AhoCorasick(owners, implementation=Implementation.ContiguousNFA)
 
     def facts_in(self, text: str) -> set[int]:
         """Indexes of the facts of which the value or an alias is in `text`."""
