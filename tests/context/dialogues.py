@@ -119,7 +119,18 @@ single = st.one_of(systems, users, assistants, callers, results).map(lambda mess
 exchange = _chain(users.map(lambda message: [message]), assistants.map(lambda message: [message]))
 tool_loop = _chain(users.map(lambda message: [message]), call_groups(), call_groups())
 
-record_messages = st.lists(st.one_of(single, exchange, tool_loop, single), min_size=1, max_size=9).map(
+
+@st.composite
+def late_results(draw: st.DrawFn) -> list[dict[str, Any]]:
+    """A call that is answered only after other things were said."""
+    call_id = draw(call_ids)
+    caller = {**draw(assistants), "tool_calls": [call(call_id)]}
+    between = draw(st.lists(st.one_of(single, exchange), max_size=3))
+    said = [message for block in between for message in block]
+    return [draw(users), caller, *said, {"role": "tool", "content": draw(contents), "tool_call_id": call_id}]
+
+
+record_messages = st.lists(st.one_of(single, exchange, tool_loop, late_results(), single), min_size=1, max_size=8).map(
     lambda blocks: [message for block in blocks for message in block]
 )
 """Well-formed exchanges and tool loops, mixed with single messages of any role anywhere."""

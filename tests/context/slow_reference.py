@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from dialogues import counter
 
@@ -129,11 +129,11 @@ class SlowRequest:
     stepped_down: str | None = None
 
 
-class UnsendableError(Exception):
-    def __init__(self, reason: str, over_by: int) -> None:
-        super().__init__(reason)
-        self.reason = reason
-        self.over_by = over_by
+class Unsendable(NamedTuple):
+    """A request that cannot be sent."""
+
+    reason: str
+    over_by: int
 
 
 @dataclass
@@ -161,12 +161,8 @@ class SlowSession:
     calls: list[bool] = field(default_factory=list)
     """Whether each summary call succeeded."""
 
-    def request(self, position: int) -> SlowRequest:
-        """The request before `messages[position]`.
-
-        Raises:
-            UnsendableError: It cannot be sent.
-        """
+    def request(self, position: int) -> SlowRequest | Unsendable:
+        """The request before `messages[position]`."""
         past = self.messages[:position]
         turns = turn_starts(past, each_user=self.each_user)
         limit = self.window - self.config.reserved_output
@@ -176,16 +172,20 @@ class SlowSession:
         else:
             limit = min(limit, self.config.max_tokens)
         current = self._current_input(past, turns[-1], limit, shares)
+        if isinstance(current, Unsendable):
+            return current
         decision = self._decide(past, turns)
         return self._assemble(past, turns, current, decision, limit, shares)
 
-    def _current_input(self, past: Sequence[Message], turn: int, limit: int, shares: ContextConfig) -> list[int]:
+    def _current_input(
+        self, past: Sequence[Message], turn: int, limit: int, shares: ContextConfig
+    ) -> list[int] | Unsendable:
         systems = [position for position, message in enumerate(past) if message.role in SYSTEMS]
         fixed = recount([past[position].wire() for position in systems], self.tools)
         if shares.system_tokens is not None and fixed - 3 > shares.system_tokens:
-            raise UnsendableError("system", fixed - 3 - shares.system_tokens)
+            return Unsendable("system", fixed - 3 - shares.system_tokens)
         if fixed > limit:
-            raise UnsendableError("system", fixed - limit)
+            return Unsendable("system", fixed - limit)
         room = limit - fixed if shares.input_tokens is None else min(limit - fixed, shares.input_tokens)
         whole = spoken(past, turn, len(past))
         over = 0
@@ -194,7 +194,7 @@ class SlowSession:
             over = sum(wire_tokens(past[position].wire()) for position in kept) - room
             if over <= 0:
                 return kept
-        raise UnsendableError("input", over)
+        return Unsendable("input", over)
 
     def _decide(self, past: Sequence[Message], turns: Sequence[int]) -> Decision:
         if self.config.mode == "zero":
