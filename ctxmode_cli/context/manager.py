@@ -87,9 +87,10 @@ class ContextManager:
         history = self.history
         if not history.turns:
             raise CtxmodeError("there is no user message to answer yet")
-        input_cut = cut_input(history, self.budget)  # first of all, so that no summary is paid for in vain
+        frame = history.frame
+        input_cut = cut_input(history, frame, self.budget)  # first of all, so that no summary is paid for in vain
         plan, self._state = self._mode(history, self.budget, self._state)
-        return assemble(history, self.budget, plan, input_cut)
+        return assemble(history, frame, self.budget, plan, input_cut)
 
     def reset(self) -> None:
         """Forget the session: messages and the mode's state."""

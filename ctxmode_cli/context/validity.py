@@ -17,20 +17,24 @@ def mode_faults(context: Context, history: History, budget: Budget) -> tuple[str
     user's, nor the preamble sent whole.
     """
     faults = ["over_budget"] if context.prompt_tokens > budget.request else []
-    recorded = [piece for piece in context.pieces if isinstance(piece, Recorded)]
+    inside_group = history.inside_group
+    recorded = [piece for piece in context.pieces if type(piece) is Recorded]
     end = 0
     cuts_group = False
     for piece in recorded:
-        if piece.start < end:
+        start = piece.start
+        if start < end:
             faults.append("disorder")
-        elif piece.start > end:
-            cuts_group |= history.inside_group[end] or history.inside_group[piece.start]
+        elif start > end and (inside_group[start] or inside_group[end]):
+            cuts_group = True
         end = piece.stop
     if cuts_group and _parts_call(recorded, history):
         faults.append("parted_call")
-    if history.systems and _lost_system(recorded, history):
-        faults.append("lost_system")
-    first = next(piece.start for piece in recorded if piece.purpose != "system")
+    if history.systems:
+        if _lost_system(recorded, history):
+            faults.append("lost_system")
+        recorded = [piece for piece in recorded if piece.purpose != "system"]
+    first = recorded[0].start
     if first < context.summarised:
         faults.append("raw_and_summarised")
     if history.messages[first].role != "user" and not _starts_well(first, history):

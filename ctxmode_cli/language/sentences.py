@@ -12,8 +12,7 @@ def sentences(text: str) -> list[str]:
 
     A full stop ends a sentence only before white space, so that `4.7` and `a.txt` stay whole.
     """
-    pieces = (" ".join(piece.split()) for piece in _END.split(text))
-    return [piece for piece in pieces if piece]
+    return [" ".join(words) for words in map(str.split, _END.split(text)) if words]
 
 
 def is_chinese(text: str) -> bool:
