@@ -1,12 +1,15 @@
-"""Conversations for tests: written in a short notation, or generated in every shape that a log can have."""
+"""Conversations for tests: written in a short notation, or generated in every shape that a log can have; and settings."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from hypothesis import strategies as st
 
+from ctxmode_cli.context.config import ContextConfig
 from ctxmode_cli.context.history import History
+from ctxmode_cli.context.plan import SummaryError, SummaryRequest, SummaryResult
 from ctxmode_cli.conversation.message import Message
 from ctxmode_cli.conversation.parse import parse_message
 from ctxmode_cli.tokens.counter import TokenCounter
@@ -139,3 +142,42 @@ well_formed_messages = st.lists(st.one_of(exchange, tool_loop), min_size=1, max_
     lambda blocks: [message for block in blocks for message in block]
 )
 tool_schemas = st.sampled_from(TOOLS)
+
+
+@dataclass(frozen=True)
+class Digest:
+    """A summarizer without a model: it fails whenever the messages it is given are a multiple of `fails_at`."""
+
+    fails_at: int
+
+    def __call__(self, request: SummaryRequest) -> SummaryResult:
+        if self.fails_at and len(request.messages) % self.fails_at == 0:
+            raise SummaryError("no answer", prompt_tokens=request.messages_tokens)
+        before = f"{len(request.previous)} 字, then " if request.previous else ""
+        text = f"Summary: {before}{len(request.messages)} messages of {request.messages_tokens} tokens"
+        return SummaryResult(text, counter().text(text), request.messages_tokens + 3)
+
+
+@st.composite
+def mode_settings(draw: st.DrawFn, mode: str) -> ContextConfig:
+    """Settings of a mode, mostly with a budget too small for the record."""
+    room = draw(st.one_of(st.integers(20, 120), st.integers(100, 500), st.just(8000)))
+    share = st.one_of(st.none(), st.integers(0, room))
+    turns = draw(st.integers(0, 3))
+    return ContextConfig(
+        mode=mode,
+        model=MODEL,
+        max_tokens=room,
+        reserved_output=WINDOW - room,
+        system_tokens=draw(st.one_of(st.none(), share)),
+        input_tokens=draw(st.one_of(st.none(), share)),
+        history_tokens=draw(share),
+        sliding_turns=turns,
+        sliding_low=draw(st.one_of(st.none(), st.integers(0, turns))),
+        summary_threshold=draw(st.one_of(st.integers(0, 2), st.integers(0, 2), st.none())),
+        summary_every=draw(st.integers(0, 2)),
+        summary_trigger=draw(st.sampled_from(["turns", "tokens", "both"])),
+        compress_ratio=draw(st.sampled_from([0.05, 0.3, 0.7])),
+        summary_strategy=draw(st.sampled_from(["rolling", "rebuild"])),
+        summary_role=draw(st.sampled_from(["system", "assistant"])),
+    )

@@ -7,7 +7,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
-from dialogues import MODEL, WINDOW, counter, history_of, record_messages, tool_schemas, well_formed_messages
+from dialogues import (
+    MODEL,
+    WINDOW,
+    Digest,
+    counter,
+    history_of,
+    mode_settings,
+    record_messages,
+    tool_schemas,
+    well_formed_messages,
+)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from slow_reference import (
@@ -24,7 +34,6 @@ from ctxmode_cli.context.config import ContextConfig, ContextMode
 from ctxmode_cli.context.context import Context
 from ctxmode_cli.context.history import History, Recorded
 from ctxmode_cli.context.manager import ContextManager
-from ctxmode_cli.context.plan import SummaryError, SummaryRequest, SummaryResult
 from ctxmode_cli.context.steps.budget import OverBudgetError
 from ctxmode_cli.context.validity import mode_faults
 from ctxmode_cli.conversation.message import Message
@@ -35,44 +44,6 @@ Built = Context | OverBudgetError
 MODES = list(ContextMode)
 unhurried = settings(deadline=None, max_examples=60)  # a shared machine may be slow at any moment
 every_mode = pytest.mark.parametrize("mode", MODES)
-
-
-@dataclass(frozen=True)
-class Digest:
-    """A summarizer without a model: it fails whenever the messages it is given are a multiple of `fails_at`."""
-
-    fails_at: int
-
-    def __call__(self, request: SummaryRequest) -> SummaryResult:
-        if self.fails_at and len(request.messages) % self.fails_at == 0:
-            raise SummaryError("no answer", prompt_tokens=request.messages_tokens)
-        before = f"{len(request.previous)} 字, then " if request.previous else ""
-        text = f"Summary: {before}{len(request.messages)} messages of {request.messages_tokens} tokens"
-        return SummaryResult(text, counter().text(text), request.messages_tokens + 3)
-
-
-@st.composite
-def settings_of(draw: st.DrawFn, mode: str) -> ContextConfig:
-    room = draw(st.one_of(st.integers(20, 120), st.integers(100, 500), st.just(8000)))
-    share = st.one_of(st.none(), st.integers(0, room))
-    turns = draw(st.integers(0, 3))
-    return ContextConfig(
-        mode=mode,
-        model=MODEL,
-        max_tokens=room,
-        reserved_output=WINDOW - room,
-        system_tokens=draw(st.one_of(st.none(), share)),
-        input_tokens=draw(st.one_of(st.none(), share)),
-        history_tokens=draw(share),
-        sliding_turns=turns,
-        sliding_low=draw(st.one_of(st.none(), st.integers(0, turns))),
-        summary_threshold=draw(st.one_of(st.integers(0, 2), st.integers(0, 2), st.none())),
-        summary_every=draw(st.integers(0, 2)),
-        summary_trigger=draw(st.sampled_from(["turns", "tokens", "both"])),
-        compress_ratio=draw(st.sampled_from([0.05, 0.3, 0.7])),
-        summary_strategy=draw(st.sampled_from(["rolling", "rebuild"])),
-        summary_role=draw(st.sampled_from(["system", "assistant"])),
-    )
 
 
 @dataclass(frozen=True)
@@ -101,7 +72,7 @@ def cases(draw: st.DrawFn, mode: str) -> Case:
     first_user = next((index for index, message in enumerate(recorded) if message["role"] == "user"), len(recorded))
     asked = [index for index in range(first_user + 1, len(recorded) + 1) if draw(st.integers(0, 3))]
     return Case(
-        recorded, draw(tool_schemas), draw(settings_of(mode)), Digest(draw(st.sampled_from([0, 0, 1, 2]))), asked
+        recorded, draw(tool_schemas), draw(mode_settings(mode)), Digest(draw(st.sampled_from([0, 0, 1, 2]))), asked
     )
 
 
