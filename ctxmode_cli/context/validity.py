@@ -20,13 +20,16 @@ def mode_faults(context: Context, history: History, budget: Budget) -> tuple[str
     inside_group = history.inside_group
     recorded = [piece for piece in context.pieces if type(piece) is Recorded]
     end = 0
+    cuts_group = False
     for piece in recorded:
         start = piece.start
         if start < end:
             faults.append("disorder")
         elif start > end and (inside_group[start] or inside_group[end]):
-            faults.append("parted_call")
+            cuts_group = True
         end = piece.stop
+    if cuts_group and _parts_call(recorded, history):
+        faults.append("parted_call")
     if history.systems:
         if _lost_system(recorded, history):
             faults.append("lost_system")
@@ -37,6 +40,12 @@ def mode_faults(context: Context, history: History, budget: Budget) -> tuple[str
     if history.messages[first].role != "user" and not _starts_well(first, history):
         faults.append("first_not_user")
     return tuple(faults)
+
+
+def _parts_call(recorded: Sequence[Recorded], history: History) -> bool:
+    """Whether one of a call and its result is sent and the other is not."""
+    sent = {position for piece in recorded for position in range(piece.start, piece.stop)}
+    return any((call in sent) != (result in sent) for call, result in history.answered_calls)
 
 
 def _lost_system(recorded: Sequence[Recorded], history: History) -> bool:
