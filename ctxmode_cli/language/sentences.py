@@ -2,7 +2,9 @@
 
 import re
 
-_END = re.compile(r"(?<=[。！？；!?])|(?<=[.;])\s|\n")
+_NOT_ABBREVIATED = r"(?<!\b\w\.)(?<!\b[DMS][rst]\.)(?<!\bMrs\.)(?<!\bvs\.)"
+"""Not after one letter (e.g. a.m. J.), a title (Dr. Mr. Ms. Mrs. St.) or vs."""
+_END = re.compile(rf"(?<=[。！？!?])|(?<=\.){_NOT_ABBREVIATED}\s|\n")
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 _LATIN_WORD = re.compile(r"[A-Za-z]+")
 
@@ -10,7 +12,8 @@ _LATIN_WORD = re.compile(r"[A-Za-z]+")
 def sentences(text: str) -> list[str]:
     """The sentences of `text`, verbatim apart from runs of white space, which become one space.
 
-    A full stop ends a sentence only before white space, so that `4.7` and `a.txt` stay whole.
+    A full stop ends a sentence only before white space and not after an abbreviation, so that `4.7`, `a.txt` and
+    `e.g. this` stay whole. A semicolon ends none: what is denied before it is often denied after it too.
     """
     pieces = (" ".join(piece.split()) for piece in _END.split(text))
     return [piece for piece in pieces if piece]
