@@ -97,7 +97,7 @@ class ExtractiveSummarizer:
         return self._last.lines if summary == self._last.text else _read(summary)
 
     def _choose(self, lines: Sequence[_Line], lang: str, target: int) -> tuple[list[_Line], int]:
-        """The best lines that fit, in the order they were said, and the tokens of the whole text."""
+        """The best lines that fit, in the order they are written, and the tokens of the whole text."""
         used = self._line_tokens(_TITLES[lang])
         if used > target:
             raise SummaryError(f"the summary's target of {target} tokens does not hold its title")
@@ -115,7 +115,8 @@ class ExtractiveSummarizer:
                 chosen.append(index)
             elif (misfits := misfits + 1) == _MISFITS:
                 break
-        return [lines[index] for index in sorted(chosen)], used
+        # By section, as whoever has to read the summary finds them: equal lines then compete alike next time.
+        return sorted((lines[index] for index in sorted(chosen)), key=lambda line: line.section), used
 
 
 def _prompt(lang: str) -> Message:
