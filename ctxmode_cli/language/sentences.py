@@ -2,7 +2,7 @@
 
 import re
 
-_NOT_ABBREVIATED = r"(?<!\b\w\.)(?<!\b[DMS][rst]\.)(?<!\bMrs\.)(?<!\bvs\.)"
+_NOT_ABBREVIATED = r"(?<!\b[A-Za-z]\.)(?<!\b[DMS][rst]\.)(?<!\bMrs\.)(?<!\bvs\.)"
 """Not after one letter (e.g. a.m. J.), a title (Dr. Mr. Ms. Mrs. St.) or vs."""
 _END = re.compile(rf"(?<=[。！？!?])|(?<=\.){_NOT_ABBREVIATED}\s|\n")
 _HAN = re.compile(r"[\u4e00-\u9fff]")

@@ -16,6 +16,7 @@ CASES = [
     ("no end", ["no end"]),
     ("", []),
     (" \n \n", []),
+    ("Room 7. Flight 12. Fine", ["Room 7.", "Flight 12.", "Fine"]),
     ("Use no nuts, e.g. almonds. Thanks", ["Use no nuts, e.g. almonds.", "Thanks"]),
     ("Not with Dr. Chen on St. Mary St. at 5 a.m. please", ["Not with Dr. Chen on St. Mary St. at 5 a.m. please"]),
     ("I do not want pets; children; or smoke. OK", ["I do not want pets; children; or smoke.", "OK"]),
