@@ -26,5 +26,9 @@ def print_errors(errors: Sequence[CtxmodeError], total: int) -> None:
 
 
 def wants_colour() -> bool:
-    """Whether a terminal's user wants styles: not with NO_COLOR, nor on a dumb terminal."""
-    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    """Whether stdout takes styles: NO_COLOR and FORCE_COLOR decide, else whether it is a terminal that knows them."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"

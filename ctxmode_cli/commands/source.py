@@ -9,7 +9,7 @@ from ctxmode_cli.commands.options import ReplayOptions
 from ctxmode_cli.conversation.conversation import Conversation
 from ctxmode_cli.conversation.files import Reading, sample
 from ctxmode_cli.conversation.parse import parse_conversation
-from ctxmode_cli.errors import CtxmodeError
+from ctxmode_cli.errors import CtxmodeError, InputErrors
 from ctxmode_cli.generate.sessions import generate_sessions
 
 BUILT_IN_SESSIONS = 200
@@ -61,6 +61,15 @@ class Source:
         if self._reading is None:
             raise error
         self._reading.reject(error)
+
+    def check_some_left(self, conversations: int) -> None:
+        """Refuse a run of which every conversation was skipped.
+
+        Raises:
+            InputErrors: None of them was replayed.
+        """
+        if self._reading is not None and not conversations:
+            raise InputErrors(self._reading.errors, self._reading.error_count)
 
     def _built_in(self) -> Iterator[Conversation]:
         for number, record in enumerate(generate_sessions(BUILT_IN_SESSIONS, BUILT_IN_SEED), 1):
