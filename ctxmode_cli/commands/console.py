@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ctxmode_cli.errors import CtxmodeError
 from ctxmode_cli.report.visible import visible
+from ctxmode_cli.report.words import counted
 
 MAX_ERRORS_SHOWN = 10
 
@@ -22,7 +23,7 @@ def print_errors(errors: Sequence[CtxmodeError], total: int) -> None:
         if error.hint:
             note(f"hint: {error.hint}")
     if total > MAX_ERRORS_SHOWN:
-        note(f"… and {total - MAX_ERRORS_SHOWN} more errors")
+        note(f"… and {counted(total - MAX_ERRORS_SHOWN, 'more error')}")
 
 
 def wants_colour() -> bool:
