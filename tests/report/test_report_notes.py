@@ -122,17 +122,22 @@ def test_counted(count: int, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("share", "text"),
+    ("share", "digits", "text"),
     [
-        (0, "0.0%"),
-        (1, "100.0%"),
-        (0.9996, "99.9%"),
-        (0.0004, "<0.1%"),
-        (0.5, "50.0%"),
-        (0.1234, "12.3%"),
-        (1.5, "150.0%"),
+        (0, 1, "0.0%"),
+        (1, 1, "100.0%"),
+        (0.9996, 1, "99.9%"),
+        (0.0004, 1, "<0.1%"),
+        (0.1234, 1, "12.3%"),
+        (1.5, 1, "150.0%"),
+        (0, 0, "0%"),
+        (1, 0, "100%"),
+        (0.996, 0, "99%"),
+        (0.004, 0, "<1%"),
+        (0.124, 0, "12%"),
+        (1.004, 0, "100%"),
     ],
 )
-def test_percent(share: float, text: str) -> None:
+def test_percent(share: float, digits: int, text: str) -> None:
     """Less than all is never 100 %, more than nothing never 0 %."""
-    assert percent(share) == text
+    assert percent(share, digits) == text
