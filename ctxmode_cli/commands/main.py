@@ -1,5 +1,6 @@
 """The entry point: the list of commands, and the one place that prints an error and chooses an exit code."""
 
+import io
 import sys
 import traceback
 from typing import Annotated
@@ -49,6 +50,8 @@ def _root(
 
 def main() -> None:
     """Run the command line; every way out has its exit code, and a crash is never a 1."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # a terminal that is not UTF-8 shows what it cannot write
     try:
         app()
     except InputErrors as error:

@@ -12,6 +12,9 @@ from ctxmode_cli.conversation.conversation import Fact
 from ctxmode_cli.conversation.message import Message, content_text
 from ctxmode_cli.language.fold import fold, is_spaced_word
 
+_BREAKS = frozenset({r"\n", r"\r", r"\t"})
+"""White space as JSON text writes it: the `n` of a line break does not continue the word after it."""
+
 
 class FactMatcher:
     """Finds all facts of a conversation in a text in one pass, with one automaton over their values and aliases."""
@@ -56,7 +59,7 @@ def is_whole(text: str, start: int, end: int) -> bool:
     before = text[start - 1] if start else " "
     if before != " ":
         first = text[start]
-        if is_spaced_word(before) and is_spaced_word(first):
+        if is_spaced_word(before) and is_spaced_word(first) and text[max(0, start - 2) : start] not in _BREAKS:
             return False
         if before in ".," and first.isdigit() and text[start - 2 : start - 1].isdigit():
             return False
