@@ -4,7 +4,9 @@ A value is whole where it does not continue a longer number or a longer word of 
 `$500`, `12` is not in `2012`, `5日` is not in `15日`. Chinese needs no word boundaries.
 """
 
+from bisect import bisect_right
 from collections.abc import Sequence
+from itertools import accumulate
 
 from ahocorasick_rs import AhoCorasick, Implementation
 
@@ -39,11 +41,16 @@ class FactMatcher:
 
     def locate(self, messages: Sequence[Message]) -> dict[int, list[int]]:
         """For each fact that occurs at all, the positions of the messages that carry it, in order."""
-        places: dict[int, list[int]] = {}
-        for position, message in enumerate(messages):
-            for fact in self.facts_in(message_text(message)):
-                places.setdefault(fact, []).append(position)
-        return places
+        texts = [fold(message_text(message)) for message in messages]
+        ends = list(accumulate(len(text) + 1 for text in texts))
+        joined = "\n".join(texts)  # no folded text has a line break, so that no match crosses it
+        places: dict[int, set[int]] = {}
+        for form, start, end in self._automaton.find_matches_as_indexes(joined, overlapping=True):
+            if is_whole(joined, start, end):
+                position = bisect_right(ends, start)
+                for fact in self._owners[form]:
+                    places.setdefault(fact, set()).add(position)
+        return {fact: sorted(positions) for fact, positions in places.items()}
 
 
 def message_text(message: Message) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from importlib.resources import files
-from itertools import groupby
+from itertools import accumulate, groupby, takewhile
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -79,10 +79,11 @@ class ExtractiveSummarizer:
         if request.previous is not None:
             prompt_tokens += self._counter.generated("system", previous.tokens)
         new = _new_lines(request.messages, known=set(map(_TEXT, previous.lines)))
-        lines, text_tokens = self._choose([*previous.lines, *new], lang, request.target_tokens)
-        text = _write(lines, lang)
-        self._last = _Written(text, text_tokens, lines)
-        return SummaryResult(text, text_tokens, prompt_tokens)
+        lines = self._choose([*previous.lines, *new], lang, request.target_tokens)
+        parts = _parts(lines, lang)
+        written = _Written("".join(parts), sum(map(self._line_tokens, parts)), lines)
+        self._last = written
+        return SummaryResult(written.text, written.tokens, prompt_tokens)
 
     @staticmethod
     def _lang(request: SummaryRequest) -> str:
@@ -100,25 +101,25 @@ class ExtractiveSummarizer:
             return last
         return _Written(summary, self._counter.text(summary), _read(summary))
 
-    def _choose(self, lines: Sequence[_Line], lang: str, target: int) -> tuple[list[_Line], int]:
-        """The best lines that fit, section by section in the order they were said, and the tokens of the whole text."""
+    def _choose(self, lines: Sequence[_Line], lang: str, target: int) -> list[_Line]:
+        """The best lines that fit, section by section, in the order they were said."""
         tokens_of = self._line_tokens
-        headings = list(map(tokens_of, _HEADINGS[lang]))
         used = tokens_of(_TITLES[lang])
         if used > target:
             raise SummaryError(f"the summary's target of {target} tokens does not hold its title")
-        chosen: list[tuple[int, int]] = []
-        saliences = list(map(_SALIENCE, lines))
-        for index in sorted(range(len(lines)), key=saliences.__getitem__, reverse=True):
-            section, text, _ = lines[index]
-            total = used + headings[section] + tokens_of(text)
-            if total <= target:
-                used = total
-                headings[section] = 0  # it is paid once
-                chosen.append((section, index))
-            elif used > _FULL * target:
+        used += sum(tokens_of(_HEADINGS[lang][section]) for section in set(map(_SECTION, lines)))
+        if used > target:
+            return []
+        ranked = sorted(lines, key=_SALIENCE, reverse=True)
+        *totals, used = takewhile(target.__ge__, accumulate(map(tokens_of, map(_TEXT, ranked)), initial=used))
+        chosen = set(ranked[: len(totals)])
+        for line in ranked[len(totals) :]:
+            if used > _FULL * target:
                 break
-        return [lines[index] for _, index in sorted(chosen)], used
+            if used + tokens_of(line.text) <= target:
+                used += tokens_of(line.text)
+                chosen.add(line)
+        return sorted(filter(chosen.__contains__, lines), key=_SECTION)
 
 
 def _prompt(lang: str) -> Message:
@@ -157,10 +158,10 @@ def _new_lines(messages: Iterable[Message], known: set[str]) -> Iterator[_Line]:
             yield _Line(section, text, salience)
 
 
-def _write(lines: Iterable[_Line], lang: str) -> str:
-    """The text of a summary of these lines, which come section by section."""
+def _parts(lines: Iterable[_Line], lang: str) -> list[str]:
+    """Title, headings and lines of a summary; the lines come section by section."""
     parts = [_TITLES[lang]]
     for section, members in groupby(lines, key=_SECTION):
         parts.append(_HEADINGS[lang][section])
         parts.extend(map(_TEXT, members))
-    return "".join(parts)
+    return parts
