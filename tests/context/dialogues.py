@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from ctxmode_cli.context.config import ContextConfig
@@ -16,6 +17,10 @@ from ctxmode_cli.tokens.counter import TokenCounter
 
 MODEL = "gpt-4o"
 WINDOW = 128_000
+
+unhurried = settings(deadline=None, max_examples=40, suppress_health_check=[HealthCheck.too_slow])
+"""For property tests: a machine that others use may be slow at any moment."""
+
 ROLES = {"s": "system", "d": "developer", "u": "user", "a": "assistant", "t": "tool"}
 
 

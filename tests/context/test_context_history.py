@@ -1,7 +1,7 @@
 """Turns, steps, call groups and token sums of a history."""
 
 import pytest
-from dialogues import TOOLS, counter, history_of, messages_of, record_messages, tool_schemas
+from dialogues import TOOLS, counter, history_of, messages_of, record_messages, tool_schemas, unhurried
 from hypothesis import given, settings
 from slow_reference import Wire, answered_calls, group_starts, recount, spoken, turn_starts
 
@@ -104,7 +104,7 @@ def test_history_can_be_empty() -> None:
     assert history.fixed_tokens == counter().tools(TOOLS[1]) + 3
 
 
-@settings(deadline=None)
+@settings(unhurried, max_examples=100)
 @given(record_messages, tool_schemas)
 def test_history_is_what_the_definitions_say(recorded: list[Wire], tools: list[Wire]) -> None:
     """After each message: turns, the current input's steps, uncuttable places and sums are those of a slow reading."""
