@@ -403,7 +403,7 @@ def _is_answered_once(messages: Sequence[Message]) -> bool:
     return len(called) == len(set(called)) and len(answered) == len(set(answered))
 
 
-@settings(unhurried, max_examples=200)
+@settings(unhurried, max_examples=150)
 @given(record_messages, st.data())
 def test_faults_are_found(recorded: list[dict[str, Any]], data: st.DataObject) -> None:
     """Of a request that leaves out any messages, the check finds just what a slow look at its ids finds."""
