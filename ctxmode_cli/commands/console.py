@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from ctxmode_cli.errors import CtxmodeError
 from ctxmode_cli.report.visible import visible
+from ctxmode_cli.report.words import counted
 
 MAX_ERRORS_SHOWN = 10
 
@@ -22,9 +23,13 @@ def print_errors(errors: Sequence[CtxmodeError], total: int) -> None:
         if error.hint:
             note(f"hint: {error.hint}")
     if total > MAX_ERRORS_SHOWN:
-        note(f"… and {total - MAX_ERRORS_SHOWN} more errors")
+        note(f"… and {counted(total - MAX_ERRORS_SHOWN, 'more error')}")
 
 
 def wants_colour() -> bool:
-    """Whether a terminal's user wants styles: not with NO_COLOR, nor on a dumb terminal."""
-    return not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    """Whether stdout takes styles: NO_COLOR and FORCE_COLOR decide, else whether it is a terminal that knows them."""
+    if os.environ.get("NO_COLOR"):
+        return False
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"

@@ -18,26 +18,34 @@ class OutputFile:
     """A result file: a place beside it is taken at once, so that a wrong path fails in the first second."""
 
     def __init__(self, path: Path) -> None:
-        self.format = EXTENSIONS[path.suffix]
+        self.format = EXTENSIONS[path.suffix.lower()]
         self.text = ""
         self._path = path
         self._part = path.with_name(f".{path.name}.part")
 
     def __enter__(self) -> Self:
+        if self._path.is_dir():
+            raise CtxmodeError("cannot write: it is a directory", where=str(self._path))
         try:
             self._part.touch()
         except OSError as error:
-            raise CtxmodeError(f"cannot write: {error.strerror}", where=str(self._path)) from None
+            raise self._fault(error) from None
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if kind is None:
-            self._part.write_text(self.text, encoding="utf-8", newline="")
-            self._part.replace(self._path)
-        else:
+        try:
+            if kind is None:
+                self._part.write_text(self.text, encoding="utf-8", newline="")
+                self._part.replace(self._path)
+        except OSError as fault:
+            raise self._fault(fault) from None
+        finally:
             self._part.unlink(missing_ok=True)
+
+    def _fault(self, error: OSError) -> CtxmodeError:
+        return CtxmodeError(f"cannot write: {error.strerror}", where=str(self._path))
 
 
 @dataclass
@@ -55,9 +63,9 @@ def open_outputs(names: Iterable[str], stack: ExitStack) -> Outputs:
         CtxmodeError: An extension has no format, or a place cannot be written.
     """
     outputs = Outputs()
-    for name in names:
+    for name in dict.fromkeys(names):
         path = Path(name)
-        if path.suffix in EXTENSIONS:
+        if path.suffix.lower() in EXTENSIONS:
             outputs.files.append(stack.enter_context(OutputFile(path)))
         elif path.suffix:
             hint = f"{' '.join(EXTENSIONS)}, or no extension for a run folder"

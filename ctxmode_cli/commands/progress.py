@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TypeVar
 
 from ctxmode_cli.commands.console import note
+from ctxmode_cli.report.words import counted
 
 Item = TypeVar("Item")
 TERMINAL_SECONDS = 0.2
@@ -26,7 +27,7 @@ def progress(items: Iterable[Item], *, quiet: bool) -> Iterator[Item]:
         if now - shown < pause:
             continue
         shown = now
-        line = f"{count:,} conversations, {count / (now - started):,.0f} a second"
+        line = f"{counted(count, 'conversation')}, {count / (now - started):,.0f} a second"
         if live:
             sys.stderr.write(f"\r\033[K{line}")
             sys.stderr.flush()

@@ -53,6 +53,7 @@ def replay_and_report(
         _relax_garbage_collection()
         replay = Replay(configs, counter, ExtractiveSummarizer(counter), probe_every_turn=options.probes == "all")
         totals = run(progress(source.conversations(), quiet=options.quiet), replay, keep=keep, reject=source.reject)
+        source.check_some_left(totals.data.conversations)
         comparison = Comparison(
             model=counter.model.name,
             encoding=counter.encoding_name,
@@ -95,8 +96,9 @@ def _made_with(comparison: Comparison) -> dict[str, Any]:
 
 
 def _print(comparison: Comparison, form: str) -> None:
-    if form == "table" and sys.stdout.isatty():
-        text = as_table(comparison, width=shutil.get_terminal_size().columns, colour=wants_colour())
+    if form == "table":
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+        text = as_table(comparison, width=width, colour=wants_colour())
     else:
         text = FORMATS[form](comparison)
     sys.stdout.write(text)

@@ -9,7 +9,7 @@ from ctxmode_cli.commands.options import ReplayOptions
 from ctxmode_cli.conversation.conversation import Conversation
 from ctxmode_cli.conversation.files import Reading, sample
 from ctxmode_cli.conversation.parse import parse_conversation
-from ctxmode_cli.errors import CtxmodeError
+from ctxmode_cli.errors import CtxmodeError, InputErrors
 
 BUILT_IN_SESSIONS = 200
 BUILT_IN_SEED = 0
@@ -60,6 +60,15 @@ class Source:
         if self._reading is None:
             raise error
         self._reading.reject(error)
+
+    def check_some_left(self, conversations: int) -> None:
+        """Refuse a run of which every conversation was skipped.
+
+        Raises:
+            InputErrors: None of them was replayed.
+        """
+        if self._reading is not None and not conversations:
+            raise InputErrors(self._reading.errors, self._reading.error_count)
 
     def _built_in(self) -> Iterator[Conversation]:
         from ctxmode_cli.generate.sessions import generate_sessions

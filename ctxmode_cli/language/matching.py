@@ -6,11 +6,14 @@ A value is whole where it does not continue a longer number or a longer word of 
 
 from collections.abc import Sequence
 
-from ahocorasick_rs import AhoCorasick
+from ahocorasick_rs import AhoCorasick, Implementation
 
 from ctxmode_cli.conversation.conversation import Fact
 from ctxmode_cli.conversation.message import Message, content_text
 from ctxmode_cli.language.fold import fold, is_spaced_word
+
+_BREAKS = frozenset({r"\n", r"\r", r"\t"})
+"""White space as JSON text writes it: the `n` of a line break does not continue the word after it."""
 
 
 class FactMatcher:
@@ -24,7 +27,8 @@ class FactMatcher:
                 if folded:
                     owners.setdefault(folded, set()).add(index)
         self._owners = list(owners.values())
-        self._automaton = AhoCorasick(owners)
+        # Quicker to build than the default, and hardly slower to run: conversations are short.
+        self._automaton = AhoCorasick(owners, implementation=Implementation.ContiguousNFA)
 
     def facts_in(self, text: str) -> set[int]:
         """Indexes of the facts of which the value or an alias is in `text`."""
@@ -55,7 +59,7 @@ def is_whole(text: str, start: int, end: int) -> bool:
     before = text[start - 1] if start else " "
     if before != " ":
         first = text[start]
-        if is_spaced_word(before) and is_spaced_word(first):
+        if is_spaced_word(before) and is_spaced_word(first) and text[max(0, start - 2) : start] not in _BREAKS:
             return False
         if before in ".," and first.isdigit() and text[start - 2 : start - 1].isdigit():
             return False

@@ -12,6 +12,8 @@ from ctxmode_cli.score.recall import Recall
 
 MAX_LISTED = 10
 """Cases that a note names; beyond that it only counts."""
+MAX_NAME = 60
+"""Characters of an id or a value in a note; a log may hold whole documents there."""
 
 
 @dataclass
@@ -144,10 +146,14 @@ class DataTotals:
         self.unmatched_facts += len(session.unmatched)
         for index in session.unmatched[: MAX_LISTED - len(self.unmatched_listed)]:
             fact = conversation.facts[index]
-            self.unmatched_listed.append(f'{conversation.id}: {fact.id} "{fact.value}"')
+            self.unmatched_listed.append(f'{_short(conversation.id)}: {_short(fact.id)} "{_short(fact.value)}"')
         for message in conversation.messages:
             if isinstance(message.content, list):
                 self.uncounted_parts.update(session.history.counter.uncounted_parts(message))
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= MAX_NAME else f"{text[:MAX_NAME]}…"
 
 
 @dataclass

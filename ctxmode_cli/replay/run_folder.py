@@ -107,7 +107,7 @@ class RunFolder:
         if path.exists():
             raise CtxmodeError("the run folder exists already", where=str(path), hint="name another, or remove it")
         self._path = path
-        self._part = path.with_name(f"{path.name}.part")
+        self._part = path.with_name(f".{path.name}.part")
         try:
             shutil.rmtree(self._part, ignore_errors=True)
             self._part.mkdir(parents=True)

@@ -1,8 +1,10 @@
 """The last line of a comparison: which mode is cheapest among those that keep the facts."""
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 from ctxmode_cli.replay.results import Comparison
+from ctxmode_cli.report.words import counted, percent
 
 KEEPS_FACTS = Fraction(95, 100)
 """A mode keeps the facts where its recall in context is at least this share of the best mode's."""
@@ -11,26 +13,56 @@ KEEPS_FACTS = Fraction(95, 100)
 def answer(comparison: Comparison) -> str:
     """One sentence to decide by; a mode with unsendable requests is never named without their number."""
     modes = comparison.modes
+    if not comparison.data.requests:
+        return "There is no request in these conversations, so there is nothing to compare."
     sendable = [name for name, totals in modes.items() if totals.prompt_tokens.size]
     if not sendable:
         return "No mode can send any of these requests within its budget."
-    cheapest = min(sendable, key=lambda name: _mean(comparison, name))
     if len(sendable) == 1:
-        return f"{_named(comparison, cheapest)} sends {_mean(comparison, cheapest):,.0f} tokens a request{_kept(comparison, cheapest)}."
+        return _only(comparison, sendable[0])
     recalls = {name: value for name in sendable if (value := modes[name].recall.value) is not None}
     if not recalls:
-        return (
-            f"{_named(comparison, cheapest)} sends the fewest tokens{_against(comparison, cheapest)}; without labelled "
-            f"facts nothing says what it loses."
-        )
+        return f"{_cheapest(comparison, sendable, '')}; without facts to probe, nothing says what is lost."
     best = max(recalls.values())
     keepers = [name for name, value in recalls.items() if value and value >= KEEPS_FACTS * best]
     if not keepers:
         return "No mode has any of the facts in context."
-    chosen = min(keepers, key=lambda name: _mean(comparison, name))
-    among = f"of the modes that keep the facts (at least {float(KEEPS_FACTS):.0%} of the best recall in context)"
-    text = f"{_named(comparison, chosen)} sends the fewest tokens {among}{_against(comparison, chosen)}"
-    return f"{text}{_kept(comparison, chosen)}{_next(comparison, chosen, recalls)}."
+    among = f" of the modes that keep the facts (at least {float(KEEPS_FACTS):.0%} of the best recall in context)"
+    chosen = _all_cheapest(comparison, keepers)[0]
+    text = f"{_cheapest(comparison, keepers, among)}{_kept(comparison, chosen)}"
+    return f"{text}{_next(comparison, chosen, recalls)}."
+
+
+def _only(comparison: Comparison, name: str) -> str:
+    """The sentence where just one mode was asked for, or just one can send anything."""
+    mean = _mean(comparison, name)
+    only = "" if len(comparison.modes) == 1 else ", as the only mode that can send any of these requests"
+    return f"{_named(comparison, name)} sends {mean:,.0f} tokens a request{_kept(comparison, name)}{only}."
+
+
+def _cheapest(comparison: Comparison, names: Sequence[str], among: str) -> str:
+    """Who sends the fewest tokens, by itself or level with others, and how many of the baseline's."""
+    first, *level = _all_cheapest(comparison, names)
+    mean, baseline = _mean(comparison, first), _mean(comparison, comparison.baseline)
+    who = _named(comparison, first)
+    if level:
+        who = f"{', '.join([who, *(_named(comparison, name) for name in level[:-1])])} and {_named(comparison, level[-1])}"
+    text = f"{who} {'send' if level else 'sends'} the fewest tokens{among}: {mean:,.0f} a request"
+    if comparison.baseline in {first, *level} or not baseline:
+        return text
+    of = f"{comparison.baseline}'s {baseline:,.0f}{_unsendable(comparison, comparison.baseline)}"
+    return f"{text}, {percent(mean / baseline, 0)} of {of}"
+
+
+def _all_cheapest(comparison: Comparison, names: Sequence[str]) -> list[str]:
+    """Of the modes with the fewest tokens the one that keeps most, and those that are level with it in both."""
+
+    def rank(name: str) -> tuple[Fraction, Fraction]:
+        totals = comparison.modes[name]
+        return totals.prompt_tokens.mean or Fraction(), -(totals.recall.value or Fraction())
+
+    best = min(map(rank, names))
+    return [name for name in names if rank(name) == best]
 
 
 def _mean(comparison: Comparison, name: str) -> float:
@@ -38,21 +70,17 @@ def _mean(comparison: Comparison, name: str) -> float:
 
 
 def _named(comparison: Comparison, name: str) -> str:
+    return f"{name}{_unsendable(comparison, name)}"
+
+
+def _unsendable(comparison: Comparison, name: str) -> str:
     unsendable = comparison.modes[name].unsendable.total()
-    return f"{name} ({unsendable} requests unsendable)" if unsendable else name
-
-
-def _against(comparison: Comparison, name: str) -> str:
-    mean = _mean(comparison, name)
-    baseline = _mean(comparison, comparison.baseline)
-    if name == comparison.baseline or not baseline:
-        return f": {mean:,.0f} a request"
-    return f": {mean:,.0f} a request, {mean / baseline:.0%} of {comparison.baseline}'s {baseline:,.0f}"
+    return f" ({counted(unsendable, 'request')} unsendable)" if unsendable else ""
 
 
 def _kept(comparison: Comparison, name: str) -> str:
     value = comparison.modes[name].recall.value
-    return "" if value is None else f", with {float(value):.1%} of the facts in context"
+    return "" if value is None else f", with {percent(value)} of the facts in context"
 
 
 def _next(comparison: Comparison, chosen: str, recalls: dict[str, Fraction]) -> str:
@@ -61,6 +89,4 @@ def _next(comparison: Comparison, chosen: str, recalls: dict[str, Fraction]) -> 
     if not cheaper:
         return ""
     name = max(cheaper, key=recalls.__getitem__)
-    return (
-        f"; {_named(comparison, name)} sends {_mean(comparison, name):,.0f} but keeps only {float(recalls[name]):.1%}"
-    )
+    return f"; {_named(comparison, name)} sends {_mean(comparison, name):,.0f} but keeps only {percent(recalls[name])}"

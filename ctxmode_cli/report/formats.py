@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -12,11 +13,14 @@ from ctxmode_cli.report.rows import COLUMNS, shown, table_rows
 from ctxmode_cli.report.table import as_table
 from ctxmode_cli.report.text import heading, notes_lines
 
+_UNSHOWN = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control, bidirectional and surrogate characters; JSON itself escapes the controls of ASCII."""
+
 
 def to_json(value: Any, *, indent: int | None = 2) -> str:
-    """JSON with sorted keys; lone surrogates stay escaped, so that the text can always be encoded."""
+    """JSON with sorted keys; characters that a terminal would act upon, or UTF-8 cannot carry, are escaped."""
     text = json.dumps(value, indent=indent, sort_keys=True, ensure_ascii=False, allow_nan=False)
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+    return _UNSHOWN.sub(lambda char: f"\\u{ord(char[0]):04x}", text)
 
 
 def as_json(comparison: Comparison) -> str:
@@ -72,5 +76,5 @@ def _inert(text: str) -> str:
 
 
 def _markdown(text: str) -> str:
-    """`text` with everything escaped that Markdown or HTML would act on."""
-    return "".join(f"\\{char}" if char in "\\`*_[]<>|#" else char for char in text)
+    """`text` with everything escaped that Markdown, HTML or a formula's dollars would act on."""
+    return "".join(f"\\{char}" if char in "\\`*_[]<>|#&~$" else char for char in text)

@@ -3,13 +3,20 @@
 from collections.abc import Iterator
 
 from ctxmode_cli.replay.results import Comparison
+from ctxmode_cli.report.words import counted
 
 TEACHER_FORCED = (
     "replay is teacher-forced: the history of each request is what was recorded, whatever a mode would have made the "
     "model say"
 )
-NOT_YET = "cost, prompt cache, latency, modelled and answered recall, intervals and harm are null: not evaluated"
-MAX_NAMED_FAULTS = 10
+NOT_YET = (
+    "prices, cost, prompt cache, latency, modelled and answered recall, intervals, differences, harm and gate are "
+    "null: not evaluated"
+)
+_FAULTS = {
+    "orphan_result": ("tool result answers no call", "tool results answer no call"),
+    "unanswered_call": ("call has no result", "calls have no result"),
+}
 
 
 def notes(comparison: Comparison) -> list[str]:
@@ -22,32 +29,31 @@ def _recall_notes(comparison: Comparison) -> Iterator[str]:
     if not data.facts:
         yield "no facts are labelled, so nothing here says what a mode loses"
     elif not data.probes:
-        yield "no labelled fact has probe_at, so recall is null; --probes all asks for each fact in every later turn"
+        yield "no label can be probed, so recall is null; --probes all asks for each fact in every later turn"
     else:
         yield (
             "recall is in context: the value was in what would be sent; a model may still not use it, so it is an "
             "upper bound"
         )
+        if comparison.normalised_recall(comparison.baseline) is None:
+            yield "normalised recall is null: it takes zero and full, and a gap between them"
     if data.unprobed:
-        yield f"{data.unprobed} labelled probes have no request that needs the fact, and are left out"
+        yield f"left out, since no request needs the fact from history: {counted(data.unprobed, 'labelled probe')}"
     if data.unmatched_facts:
         more = data.unmatched_facts - len(data.unmatched_listed)
         listed = "; ".join(data.unmatched_listed) + (f"; and {more} more" if more else "")
-        yield f"{data.unmatched_facts} facts are not found where their label says, and count as lost: {listed}"
+        yield f"{counted(data.unmatched_facts, 'fact')} not found where the label says, counted as lost: {listed}"
 
 
 def _data_notes(comparison: Comparison) -> Iterator[str]:
     data = comparison.data
     if comparison.skipped:
-        yield f"{comparison.skipped} bad records were skipped"
+        yield f"skipped: {counted(comparison.skipped, 'bad record')}"
     if data.open_requests:
-        yield f"{data.open_requests} requests are open: the record ends before their reply"
-    faults = {
-        "orphan_result": "tool results answer no call",
-        "unanswered_call": "calls have no result",
-    }
+        yield f"{counted(data.open_requests, 'open request')}: the record ends before the reply"
     for check, count in sorted(data.record_faults.items()):
-        yield f"in the records themselves, {count} {faults[check]}; such requests are replayed as they were"
+        fault = _FAULTS[check][count > 1]
+        yield f"in the records themselves, {count:,} {fault}; such requests are replayed as they were"
     if data.uncounted_parts:
         parts = ", ".join(f"{count} {kind}" for kind, count in sorted(data.uncounted_parts.items()))
         yield f"no published rule counts the tokens of these parts, which count 0: {parts}"
@@ -63,10 +69,10 @@ def _mode_notes(comparison: Comparison) -> Iterator[str]:
                 f"less the reserved output"
             )
         if totals.unsendable:
-            reasons = ", ".join(f"{count} {reason}" for reason, count in sorted(totals.unsendable.items()))
+            reasons = ", ".join(f"{reason}: {count:,}" for reason, count in sorted(totals.unsendable.items()))
             yield (
-                f"{name}: {totals.unsendable.total()} requests cannot be sent within the budget ({reasons}); they "
-                f"count 0 in recall and are left out of the means"
+                f"{name}: {counted(totals.unsendable.total(), 'request')} cannot be sent within the budget ({reasons}); "
+                f"counted 0 in recall, left out of the means"
             )
         if totals.stepped_down:
             steps = ", ".join(f"{count} to {step}" for step, count in sorted(totals.stepped_down.items()))

@@ -1,10 +1,13 @@
 """The modes of a comparison side by side: the rows that the terminal, Markdown and CSV share."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 from ctxmode_cli.replay.results import Comparison
+from ctxmode_cli.report.words import percent
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,20 +18,20 @@ class Column:
     """Name in CSV."""
     title: str
     """Title for people."""
-    form: str
-    """Format of a value for people, as in `format(value, form)`."""
+    form: Callable[[Any], str]
+    """A value for people."""
 
 
 COLUMNS = (
-    Column("mode", "mode", "s"),
-    Column("tokens_mean", "tokens/request", ",.0f"),
-    Column("tokens_relative", "relative", ".0%"),
-    Column("tokens_p95", "p95", ",d"),
-    Column("recall_in_context", "recall (in context)", ".1%"),
-    Column("summary_calls", "summary calls", ",d"),
-    Column("trimmed", "trimmed", ",d"),
-    Column("unsendable", "unsendable", ",d"),
-    Column("invalid", "invalid", ",d"),
+    Column("mode", "mode", str),
+    Column("tokens_mean", "tokens/request", "{:,.0f}".format),
+    Column("tokens_relative", "relative", partial(percent, digits=0)),
+    Column("tokens_p95", "p95", "{:,d}".format),
+    Column("recall_in_context", "recall (in context)", percent),
+    Column("summary_calls", "summary calls", "{:,d}".format),
+    Column("trimmed", "trimmed", "{:,d}".format),
+    Column("unsendable", "unsendable", "{:,d}".format),
+    Column("invalid", "invalid", "{:,d}".format),
 )
 
 
@@ -57,16 +60,10 @@ def table_rows(comparison: Comparison) -> list[dict[str, Any]]:
 
 
 def shown(column: Column, value: Any) -> str:
-    """A value as people read it; never 100 % for less than all, never 0 % for more than none."""
+    """A value as people read it."""
     if value is None:
         return "–"
-    text = format(value, column.form)
-    if column.form == ".1%":
-        if text == "100.0%" and value < 1:
-            return "99.9%"
-        if text == "0.0%" and value > 0:
-            return "<0.1%"
-    return text
+    return column.form(value)
 
 
 def _ordered(comparison: Comparison) -> list[str]:

@@ -1,9 +1,10 @@
 """The terminal's table."""
 
 import io
-import textwrap
+from collections.abc import Sequence
 
 from rich.console import Console
+from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
@@ -14,7 +15,7 @@ from ctxmode_cli.report.text import heading, notes_lines
 from ctxmode_cli.report.visible import visible
 
 NATURAL_WIDTH = 1000
-"""Wider than any table: in a pipe nothing is cut."""
+"""Wider than any table: nothing is ever cut."""
 
 
 def as_table(comparison: Comparison, *, width: int | None = None, colour: bool = False) -> str:
@@ -25,26 +26,45 @@ def as_table(comparison: Comparison, *, width: int | None = None, colour: bool =
         width: Columns of the terminal; None for a pipe, where nothing is wrapped or cut.
         colour: Whether to send terminal styles.
     """
-    table = Table(box=None, pad_edge=False, header_style="bold")
-    for column in COLUMNS:
-        table.add_column(Text(column.title), justify="left" if column.key == "mode" else "right", overflow="fold")
-    for row in table_rows(comparison):
-        table.add_row(*(Text(visible(shown(column, row[column.key]))) for column in COLUMNS))
-    out = io.StringIO()
     console = Console(
-        file=out,
-        width=width or NATURAL_WIDTH,
+        file=io.StringIO(),
+        width=NATURAL_WIDTH,
         force_terminal=colour,
         no_color=not colour,
         highlight=False,
         legacy_windows=False,
     )
-    console.print(table)
-    body = "\n".join(line.rstrip() for line in out.getvalue().splitlines())
-    notes = [_wrap(f"note: {line}", width, "      ") for line in notes_lines(comparison)]
-    parts = [_wrap(heading(comparison), width), "", body, "", *notes, "", _wrap(visible(answer(comparison)), width)]
-    return "\n".join(parts) + "\n"
+    first = _wrapped(heading(comparison), console, width)
+    notes = [_wrapped(f"note: {line}", console, width, "      ") for line in notes_lines(comparison)]
+    last = _wrapped(visible(answer(comparison)), console, width)
+    return "\n".join([first, "", _table(comparison, console, width), "", *notes, "", last, ""])
 
 
-def _wrap(text: str, width: int | None, indent: str = "") -> str:
-    return text if width is None else textwrap.fill(text, width, subsequent_indent=indent, break_on_hyphens=False)
+def _table(comparison: Comparison, console: Console, width: int | None) -> str:
+    """The table alone; where the terminal is narrow, titles take several lines so that figures never do."""
+    titles = [column.title for column in COLUMNS]
+    broken = [title.replace("/", "/\n").replace(" ", "\n") for title in titles]
+    for shape in (titles, 2), (broken, 2), (broken, 1):
+        table = _grid(comparison, *shape)
+        if width is None or Measurement.get(console, console.options, table).maximum <= width:
+            break
+    with console.capture() as captured:
+        console.print(table)
+    return "\n".join(line.rstrip() for line in captured.get().splitlines())
+
+
+def _grid(comparison: Comparison, titles: Sequence[str], gap: int) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, gap, 0, 0), header_style="bold")
+    for column, title in zip(COLUMNS, titles, strict=True):
+        table.add_column(Text(title), justify="left" if column.key == "mode" else "right", vertical="bottom")
+    for row in table_rows(comparison):
+        table.add_row(*(Text(visible(shown(column, row[column.key]))) for column in COLUMNS))
+    return table
+
+
+def _wrapped(text: str, console: Console, width: int | None, indent: str = "") -> str:
+    """`text` in lines of the terminal's width, in which a Chinese character takes two columns."""
+    if width is None:
+        return text
+    lines = Text(text).wrap(console, max(1, width - len(indent)))
+    return f"\n{indent}".join(line.plain.rstrip() for line in lines)

@@ -3,14 +3,17 @@
 from ctxmode_cli.replay.results import Comparison
 from ctxmode_cli.report.notes import notes
 from ctxmode_cli.report.visible import visible
+from ctxmode_cli.report.words import counted
 
 
 def heading(comparison: Comparison) -> str:
     """What was replayed, with which tokenizer."""
     data = comparison.data
-    labelled = f"{data.facts:,} labelled facts, {data.probes:,} probes" if data.facts else "no labelled facts"
+    labelled = "no labelled facts"
+    if data.facts:
+        labelled = f"{counted(data.facts, 'labelled fact')}, {counted(data.probes, 'probe')}"
     return (
-        f"{data.conversations:,} conversations, {data.requests:,} requests, {labelled}; "
+        f"{counted(data.conversations, 'conversation')}, {counted(data.requests, 'request')}, {labelled}; "
         f"tokens of {comparison.model} ({comparison.encoding}), seed {comparison.seed}"
     )
 

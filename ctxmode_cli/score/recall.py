@@ -60,17 +60,19 @@ class FactPlaces:
         notes = []
         for piece in context.pieces:
             if isinstance(piece, Note):
-                notes.append(piece.text)
+                notes.append(piece)
             elif piece.purpose != "input" and self.said_within(fact, piece.start, piece.stop):
                 return True
-        return any(self._in_note(fact, text) for text in notes)  # last, since notes must be read first
+        return any(self._in_note(fact, note) for note in notes)  # last, since notes must be read first
 
-    def _in_note(self, fact: int, text: str) -> bool:
+    def _in_note(self, fact: int, note: Note) -> bool:
         if fact in self._unmatched:
             return False
-        facts = self._note_facts.get(text)
+        facts = self._note_facts.get(note.text)
         if facts is None:
-            facts = self._note_facts[text] = set().union(*map(self._facts_in_line, text.split("\n")))
+            # Each line of a summary stands for itself; a line break within a document is white space.
+            lines = note.text.split("\n") if note.purpose == "summary" else [note.text]
+            facts = self._note_facts[note.text] = set().union(*map(self._facts_in_line, lines))
         return self._number[fact] in facts
 
     def _facts_in_line(self, line: str) -> set[int]:
@@ -108,10 +110,10 @@ class ProbePlan:
     def due(self, turns: Sequence[int], position: int) -> list[Probe]:
         """The probes of the request before `messages[position]`, in the last of `turns` (their starts)."""
         turn_start = turns[-1]
+        if turn_start == self._last_turn_start:
+            return []  # a later request of the same tool loop
+        self._last_turn_start = turn_start
         if self._every_turn:
-            if turn_start == self._last_turn_start:
-                return []
-            self._last_turn_start = turn_start
             candidates = list(range(len(self._facts)))
         else:
             candidates = self._labelled_candidates(turn_start, position)
@@ -127,15 +129,16 @@ class ProbePlan:
             self._next = len(self._labelled)
 
     def _labelled_candidates(self, turn_start: int, position: int) -> list[int]:
-        candidates = []
+        """The facts that labels in this turn ask for, each once; labels that no first request came for are counted."""
+        candidates: dict[int, None] = {}
         while self._next < len(self._labelled) and self._labelled[self._next][0] < position:
             probed_at, index = self._labelled[self._next]
             self._next += 1
             if probed_at >= turn_start:
-                candidates.append(index)
+                candidates[index] = None
             else:
                 self.unprobed += 1
-        return candidates
+        return list(candidates)
 
     def _can_be_judged(self, index: int, turn_start: int, position: int) -> bool:
         """Stated before this turn, not superseded by now, and not said again by the current input itself."""

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from ctxmode_cli.data import data_file
 
-_WORD = re.compile(r"[a-z']+")
-_NUMBER = re.compile(r"\d+")
 _QUOTED = re.compile(r"《[^》]+》|“[^”]+”|「[^」]+」")
-_CUE_WEIGHTS = {"constraint": 3.0, "decision": 1.5, "small_talk": -2.0}
-_COUNTED = 4
-"""Numbers and names beyond this add nothing: lists would crowd out everything else."""
+_CUE_WEIGHTS = {"constraint": 6.0, "decision": 1.5, "small_talk": -2.0}
+_DIGITS = 8
+_NAMES = 4
+"""Digits and names beyond this add nothing: lists would crowd out everything else."""
+_MARKS = ("", ".", ",", "!", "?", ";", ":")
 
 
 class Weight(NamedTuple):
@@ -25,37 +25,32 @@ class Weight(NamedTuple):
 
 class _Cues(NamedTuple):
     english: dict[str, str]
-    """The kind of each word."""
+    """The kind of each word, with and without the mark that may follow it."""
     chinese: tuple[tuple[str, str], ...]
     """Kinds and substrings."""
 
 
 def weigh(sentence: str) -> Weight:
     """The weight of a sentence, by what it carries for each root of its length."""
-    plain = sentence.isascii()
-    words = sentence.split()
-    shown = _shown(sentence, plain=plain)
-    numbers = len(_NUMBER.findall(sentence))
-    names = sum(map(str.istitle, words[1:]))
-    if not plain:
-        names += len(_QUOTED.findall(sentence))
-    weight = 2.0 * min(_COUNTED, numbers) + 2.0 * min(_COUNTED, names) + sum(map(_CUE_WEIGHTS.__getitem__, shown))
-    return Weight(weight / (8 + len(sentence)) ** 0.5, "constraint" in shown)
-
-
-def _shown(sentence: str, *, plain: bool) -> set[str]:
-    """The kinds of which the sentence has a cue."""
     cues = _cues()
-    shown = {cues.english[word] for word in cues.english.keys() & _WORD.findall(sentence.lower())}
-    if not plain:
-        shown.update(kind for kind, cue in cues.chinese if cue in sentence)
-    return shown
+    shown = cues.english.keys() & sentence.lower().split()
+    kinds = {cues.english[word] for word in shown} if shown else set()
+    names = sum(map(str.istitle, sentence.split()[1:]))
+    if not sentence.isascii():
+        kinds.update(kind for kind, cue in cues.chinese if cue in sentence)
+        names += len(_QUOTED.findall(sentence))
+    data = sentence.encode("utf-8", "surrogatepass")
+    digits = len(data) - len(data.translate(None, b"0123456789"))
+    weight = min(_DIGITS, digits) + 2.0 * min(_NAMES, names)
+    if kinds:
+        weight += sum(map(_CUE_WEIGHTS.__getitem__, kinds))
+    return Weight(weight / (8 + len(sentence)) ** 0.5, "constraint" in kinds)
 
 
 @cache
 def _cues() -> _Cues:
     kinds = tomllib.loads(data_file("language/cues.toml").read_text(encoding="utf-8"))
     return _Cues(
-        english={word: kind for kind in _CUE_WEIGHTS for word in kinds[kind]["en"]},
+        english={word + mark: kind for kind in _CUE_WEIGHTS for word in kinds[kind]["en"] for mark in _MARKS},
         chinese=tuple((kind, cue) for kind in _CUE_WEIGHTS for cue in kinds[kind]["zh"]),
     )

@@ -1,0 +1,46 @@
+"""Running the command line in this process, which keeps the encodings loaded."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from ctxmode_cli.commands.main import main
+
+
+class Result(NamedTuple):
+    """What a run printed, and its exit code."""
+
+    code: int | str | None
+    out: str
+    err: str
+
+
+Ctxmode = Callable[..., Result]
+
+
+@pytest.fixture
+def ctxmode(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Ctxmode:
+    """Runs `ctxmode` with the arguments it is given."""
+
+    def run(*arguments: str) -> Result:
+        monkeypatch.setattr("sys.argv", ["ctxmode", *arguments])
+        with pytest.raises(SystemExit) as exited:
+            main()
+        return Result(exited.value.code or 0, *capsys.readouterr())
+
+    return run
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty folder to work in."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def talk() -> str:
+    """A file of three short labelled conversations."""
+    return str(Path(__file__).resolve().parents[1] / "golden" / "talk.jsonl")

@@ -1,0 +1,400 @@
+"""`ctxmode compare`: options, outputs, exit codes."""
+
+import csv
+import fcntl
+import io
+import json
+import os
+import pty
+import signal
+import struct
+import subprocess
+import sys
+import termios
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ctxmode_cli.commands import outputs, progress, replaying
+from ctxmode_cli.errors import CtxmodeError
+
+Ctxmode = Callable[..., Any]
+PROGRAM = [sys.executable, "-m", "ctxmode_cli"]
+SETTINGS = ("--max-tokens", "400", "--summary-target-tokens", "150")
+GOLDEN = Path(__file__).resolve().parents[1] / "golden"
+
+
+def report(result: Any) -> dict[str, Any]:
+    """The JSON that a run printed."""
+    assert (result.code, result.err) == (0, "")
+    return json.loads(result.out)
+
+
+def environment(**variables: str) -> dict[str, str]:
+    """This process's environment without what would change colours and columns."""
+    kept = {key: value for key, value in os.environ.items() if key not in {"NO_COLOR", "FORCE_COLOR", "COLUMNS"}}
+    return {**kept, "TERM": "xterm", **variables}
+
+
+# --- forms ---
+
+
+@pytest.mark.parametrize(
+    ("form", "golden"),
+    [("table", "piped.txt"), ("markdown", "md"), ("csv", "csv"), ("jsonl", "jsonl")],
+)
+def test_form_on_stdout(ctxmode: Ctxmode, talk: str, form: str, golden: str) -> None:
+    """Each form goes to stdout, where nothing else goes."""
+    result = ctxmode("compare", talk, *SETTINGS, "--format", form)
+    assert (result.code, result.err) == (0, "")
+    assert result.out == (GOLDEN / f"compare.{golden}").read_text(encoding="utf-8")
+
+
+def test_json_is_the_same_in_any_process(talk: str) -> None:
+    """Equal input and seed give equal bytes, whatever the order of sets and dicts."""
+    first, second = (
+        subprocess.run(
+            [*PROGRAM, "compare", talk, *SETTINGS, "--format", "json"],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            stdout=subprocess.PIPE,
+            check=True,
+        ).stdout
+        for seed in ("1", "2")
+    )
+    assert first == second
+    assert json.loads(first)["data"]["sources"][0]["name"] == talk
+
+
+def test_built_in_sessions(ctxmode: Ctxmode) -> None:
+    """Without data the built-in sessions are compared, and every mode replays the same requests."""
+    compared = report(ctxmode("compare", "--limit", "2", "--format", "json"))
+    assert compared["data"]["conversations"] == 2
+    assert [source["name"] for source in compared["data"]["sources"]] == ["200 built-in sessions"]
+    assert {part["requests"] for part in compared["modes"].values()} == {compared["data"]["requests"]}
+
+
+# --- the terminal ---
+
+
+def on_terminal(columns: int, *arguments: str, **variables: str) -> str:
+    """What the program sends to a terminal of so many columns."""
+    leader, follower = pty.openpty()
+    fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    with subprocess.Popen([*PROGRAM, *arguments], stdout=follower, env=environment(**variables)) as process:
+        os.close(follower)
+        chunks = []
+        while True:
+            try:
+                chunk = os.read(leader, 65536)
+            except OSError:  # how Linux tells that the other end has gone
+                break
+            if not chunk:
+                break
+            chunks.append(chunk)
+        os.close(leader)
+    assert process.returncode == 0
+    return b"".join(chunks).decode().replace("\r\n", "\n")
+
+
+@pytest.mark.parametrize("columns", [80, 140])
+def test_table_on_a_terminal(talk: str, columns: int) -> None:
+    """On a terminal the table keeps to its columns, with styles unless NO_COLOR asks for none."""
+    arguments = ("compare", talk, *SETTINGS, "-q")
+    plain = on_terminal(columns, *arguments, NO_COLOR="1")
+    assert plain == (GOLDEN / f"compare.{columns}.txt").read_text(encoding="utf-8")
+    if columns == 140:
+        assert on_terminal(columns, *arguments) == (GOLDEN / "compare.colour.txt").read_text(encoding="utf-8")
+        assert on_terminal(columns, *arguments, TERM="dumb") == plain
+
+
+def test_colours_in_a_pipe_only_where_forced(ctxmode: Ctxmode, talk: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A pipe gets styles with FORCE_COLOR alone, and NO_COLOR wins over it."""
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "\x1b[1m" in ctxmode("compare", talk).out
+    assert "\x1b" not in ctxmode("compare", talk, "--format", "markdown").out
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b" not in ctxmode("compare", talk).out
+
+
+def test_stdout_that_is_not_utf8(talk: str) -> None:
+    """Where the output's encoding has no Chinese, escapes are written instead of an error."""
+    finished = subprocess.run(
+        [*PROGRAM, "compare", talk], env=environment(PYTHONIOENCODING="ascii"), capture_output=True, check=True
+    )
+    assert rb'dinner: room "500\u5143"' in finished.stdout
+
+
+# --- which modes ---
+
+
+def test_modes_and_baseline(ctxmode: Ctxmode, talk: str) -> None:
+    """The modes asked for are compared with full, else with the first, else with the one asked for."""
+    compared = report(ctxmode("compare", talk, "--modes", "zero, full", "--format", "json"))
+    assert (set(compared["modes"]), compared["baseline"]) == ({"zero", "full"}, "full")
+    assert report(ctxmode("compare", talk, "--modes", "zero,sliding", "--format", "json"))["baseline"] == "zero"
+    rows = ctxmode("compare", talk, "--modes", "full,zero,sliding", "--baseline", "sliding", "--format", "csv").out
+    assert [(row["mode"], row["tokens_relative"] == "1.0") for row in csv.DictReader(io.StringIO(rows))] == [
+        ("sliding", True),
+        ("full", False),
+        ("zero", False),
+    ]
+
+
+USAGE = [
+    (["--modes", "full,fast"], 'error: mode is "fast"', "hint: one of zero, full, sliding, summary"),
+    (["--modes", "full,full"], 'error: --modes is "full,full"', "each once"),
+    (["--modes", ","], 'error: --modes is ","', "each once"),
+    (["--modes", "zero", "--baseline", "full"], 'error: --baseline is "full", which is not among the modes', "zero"),
+    (["--model", "gpt-4oo"], 'error: the model "gpt-4oo" is unknown', "did you mean gpt-4o"),
+    (["--reserved-output", "200000"], "error: reserved_output is 200000, the whole window of 128000 tokens", ""),
+    (["--sliding-turns", "-1"], "error: sliding_turns is -1, less than 0", ""),
+    (["--summary-role", "user"], 'error: summary_role is "user"', "one of system, assistant"),
+    (["-o", "x.pdf"], 'error: x.pdf: no format is written to ".pdf"', "hint: .json .jsonl .csv .md, or no extension"),
+    (["-o", "none/x.json"], "error: none/x.json: cannot write: No such file or directory", ""),
+    (["-o", "."], "error: .: the run folder exists already", "name another"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "error", "hint"), USAGE)
+def test_wrong_usage_is_told_before_anything_is_read(
+    ctxmode: Ctxmode, here: Path, arguments: list[str], error: str, hint: str
+) -> None:
+    """A wrong option exits with 2, says what is wrong and what to do, and reads and leaves nothing."""
+    (here / "broken.jsonl").write_text("not JSON")
+    result = ctxmode("compare", "broken.jsonl", *arguments)
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith(error)
+    assert hint in result.err
+    assert "broken.jsonl:1" not in result.err
+    assert [path.name for path in here.iterdir()] == ["broken.jsonl"]
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--fast"], ["--limit", "0"], ["--limit", "x"], ["--format", "yaml"], ["--probes", "x"]]
+)
+def test_wrong_option_exits_with_2(ctxmode: Ctxmode, arguments: list[str]) -> None:
+    """Options that the parser refuses exit with 2 as well, and stdout stays empty."""
+    result = ctxmode("compare", *arguments)
+    assert (result.code, result.out) == (2, "")
+
+
+def test_no_such_data(ctxmode: Ctxmode, here: Path) -> None:
+    """A path that does not exist is wrong usage."""
+    result = ctxmode("compare", "none.jsonl")
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith("error: none.jsonl: no such file or directory\nhint: ")
+    assert not list(here.iterdir())
+
+
+# --- exit codes ---
+
+UNLABELLED = '{"id": "a", "messages": [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "yes"}]}\n'
+
+
+def test_recall_that_was_asked_for_and_cannot_be_had(ctxmode: Ctxmode, here: Path) -> None:
+    """Probes asked for without any label exit with 3, after the result; not asked for, they exit with 0."""
+    (here / "a.jsonl").write_text(UNLABELLED)
+    result = ctxmode("compare", "a.jsonl", "--probes", "all")
+    assert result.code == 3
+    assert result.out.endswith("nothing says what is lost.\n")
+    assert result.err == "error: recall was asked for and could not be evaluated: no labelled fact can be probed\n"
+    assert ctxmode("compare", "a.jsonl", "--probes", "labelled").code == 3
+    assert ctxmode("compare", "a.jsonl").code == 0
+
+
+def test_every_conversation_skipped(ctxmode: Ctxmode, here: Path) -> None:
+    """Where no conversation can be replayed there is no result but an error."""
+    image = {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "https://x"}}]}
+    (here / "a.jsonl").write_text(json.dumps({"id": "a", "messages": [image]}))
+    result = ctxmode("compare", "a.jsonl", "--model", "gpt-3.5-turbo", "--on-error", "skip", "-o", "x.json")
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith("error: a.jsonl:1: there is an image")
+    assert [path.name for path in here.iterdir()] == ["a.jsonl"]
+
+
+def test_internal_error(ctxmode: Ctxmode, talk: str, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fault of the program exits with 4 and asks for a report; a text in it cannot play tricks."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise ValueError("\x1b[31mno")
+
+    monkeypatch.setattr(replaying, "run", fail)
+    result = ctxmode("compare", talk, "-o", "x.json", "-o", "run")
+    assert (result.code, result.out) == (4, "")
+    assert result.err.startswith("internal error: ValueError: \\x1b[31mno\n")
+    assert "please report" in result.err
+    assert not list(here.iterdir())
+
+
+def test_interrupt(tmp_path: Path) -> None:
+    """Ctrl-C in the middle of a run exits with 130, quietly, and leaves no half output."""
+    arguments = ["compare", "-", "-q", "-o", str(tmp_path / "x.json"), "-o", str(tmp_path / "run")]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    with subprocess.Popen([*PROGRAM, *arguments], **pipes) as process:
+        process.stdin.write(UNLABELLED.encode())  # and no end: the run waits for more
+        process.stdin.flush()
+        until = time.monotonic() + 30
+        while not (tmp_path / ".run.part" / "summaries.parquet").exists() and time.monotonic() < until:
+            time.sleep(0.02)
+        time.sleep(0.2)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert (process.returncode, out, err) == (130, b"", b"")
+    assert not list(tmp_path.iterdir())
+
+
+def test_reader_that_has_gone(talk: str) -> None:
+    """Where whoever read stdout has gone, nothing is said, and it is not the exit code of a failed gate."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    finished = subprocess.run([*PROGRAM, "compare", talk], stdout=writer, stderr=subprocess.PIPE, check=False)
+    os.close(writer)
+    assert (finished.returncode, finished.stderr) == (130, b"")
+
+
+# --- where settings come from ---
+
+
+def test_environment_sets_options_and_flags_win(ctxmode: Ctxmode, talk: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """CTXMODE_ variables stand for options; a flag on the command line is stronger."""
+    monkeypatch.setenv("CTXMODE_SLIDING_TURNS", "3")
+    monkeypatch.setenv("CTXMODE_FORMAT", "json")
+    monkeypatch.setenv("CTXMODE_MODES", "sliding,zero")
+    compared = report(ctxmode("compare", talk))
+    assert set(compared["modes"]) == {"sliding", "zero"}
+    assert compared["settings"]["sliding"]["sliding_turns"] == 3
+    compared = report(ctxmode("compare", talk, "--sliding-turns", "4"))
+    assert compared["settings"]["sliding"]["sliding_turns"] == 4
+    monkeypatch.setenv("CTXMODE_SLIDING_TURNS", "many")
+    assert ctxmode("compare", talk).code == 2
+
+
+def test_settings_reach_their_mode(ctxmode: Ctxmode, talk: str) -> None:
+    """A setting changes what its mode sends, and no other mode."""
+    usual = report(ctxmode("compare", talk, "--format", "json"))["modes"]
+    narrow = report(ctxmode("compare", talk, "--sliding-turns", "2", "--format", "json"))["modes"]
+    assert narrow["sliding"]["tokens"]["total"] < usual["sliding"]["tokens"]["total"]
+    assert {**narrow, "sliding": 0} == {**usual, "sliding": 0}
+
+
+# --- which conversations ---
+
+
+@pytest.fixture
+def ten(here: Path) -> str:
+    """A file of ten conversations, of which the last is the longest."""
+    lines = [
+        json.dumps(
+            {
+                "id": str(n),
+                "messages": [{"role": "user", "content": "word " * n}, {"role": "assistant", "content": "ok"}],
+            }
+        )
+        for n in range(1, 11)
+    ]
+    (here / "ten.jsonl").write_text("\n".join(lines))
+    return "ten.jsonl"
+
+
+def tokens(compared: dict[str, Any]) -> int:
+    return compared["modes"]["zero"]["tokens"]["total"]
+
+
+def test_limit_takes_the_first(ctxmode: Ctxmode, ten: str) -> None:
+    """`--limit` replays the first conversations, and all where there are fewer."""
+    options = ("--modes", "zero", "--format", "json")
+    first = report(ctxmode("compare", ten, "--limit", "2", *options))
+    assert (first["data"]["conversations"], tokens(first)) == (2, 2 * (3 + 1 + 3) + 1 + 2 + 2)
+    assert report(ctxmode("compare", ten, "--limit", "99", *options))["data"]["conversations"] == 10
+
+
+def test_sample_goes_by_the_seed(ctxmode: Ctxmode, ten: str) -> None:
+    """`--sample` takes as many as asked for; the same seed takes the same, another seed others."""
+    options = ("--sample", "4", "--modes", "zero", "--format", "json")
+    samples = [report(ctxmode("compare", ten, *options, "--seed", str(seed))) for seed in (0, 0, 1, 2)]
+    assert [sample["data"]["conversations"] for sample in samples] == [4] * 4
+    assert [sample["seed"] for sample in samples] == [0, 0, 1, 2]
+    assert tokens(samples[0]) == tokens(samples[1])
+    assert len({tokens(sample) for sample in samples}) > 1
+
+
+def test_stdin(talk: str) -> None:
+    """`-` reads what is piped in, and calls it <stdin>."""
+    finished = subprocess.run(
+        [*PROGRAM, "compare", "-", "--format", "json"], input=Path(talk).read_bytes(), capture_output=True, check=True
+    )
+    data = json.loads(finished.stdout)["data"]
+    assert (data["conversations"], data["sources"][0]["name"]) == (3, "<stdin>")
+
+
+# --- what is said meanwhile ---
+
+
+def test_progress_and_how_much_is_said(ctxmode: Ctxmode, talk: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Elsewhere than on a terminal progress is a line now and then; -q says nothing, -v says more."""
+    monkeypatch.setattr(progress, "LOG_SECONDS", 0.0)
+    usual = ctxmode("compare", talk).err.splitlines()
+    assert [line.split(",")[0] for line in usual] == ["1 conversation", "2 conversations", "3 conversations"]
+    assert usual[0].endswith(" a second")
+    assert ctxmode("compare", talk, "-q").err == ""
+    said = ctxmode("compare", talk, "-v").err.splitlines()
+    assert said[0] == f"replaying {talk} through full, zero, sliding, summary"
+
+
+# --- -o ---
+
+
+def test_output_files(ctxmode: Ctxmode, talk: str, here: Path) -> None:
+    """Each `-o FILE` holds what its extension says, whatever stdout gets."""
+    names = ["x.json", "x.jsonl", "x.csv", "X.MD"]
+    result = ctxmode("compare", talk, *SETTINGS, *(part for name in names for part in ("-o", name)))
+    assert result.out == (GOLDEN / "compare.piped.txt").read_text(encoding="utf-8")
+    for name, golden in zip(names[1:], ("jsonl", "csv", "md"), strict=True):
+        assert (here / name).read_bytes() == (GOLDEN / f"compare.{golden}").read_bytes()
+    assert (here / "x.json").read_text(encoding="utf-8") == ctxmode("compare", talk, *SETTINGS, "--format", "json").out
+    assert sorted(path.name for path in here.iterdir()) == sorted(names)
+
+
+def test_output_replaces_only_when_all_is_well(ctxmode: Ctxmode, here: Path) -> None:
+    """A run that fails leaves an older result as it was."""
+    (here / "x.json").write_text("old")
+    (here / "bad.jsonl").write_text(UNLABELLED + "not JSON\n")
+    assert ctxmode("compare", "bad.jsonl", "-o", "x.json", "-o", "run").code == 2
+    assert (here / "x.json").read_text() == "old"
+    assert sorted(path.name for path in here.iterdir()) == ["bad.jsonl", "x.json"]
+    assert ctxmode("compare", "bad.jsonl", "-o", "x.json", "--on-error", "skip").code == 0
+    assert json.loads((here / "x.json").read_text())["data"]["skipped"] == 1
+
+
+@pytest.mark.parametrize("place", ["folder.json", "file/x.json", "file/run"])
+def test_place_that_cannot_be_written(ctxmode: Ctxmode, talk: str, here: Path, place: str) -> None:
+    """A place that cannot be written is told before the run, and nothing is left behind."""
+    (here / "folder.json").mkdir()
+    (here / "file").write_text("")
+    result = ctxmode("compare", talk, "-o", "y.csv", "-o", place, "-v")
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith(f"error: {place}: cannot ")
+    assert "replaying" not in result.err
+    assert sorted(path.name for path in here.iterdir()) == ["file", "folder.json"]
+
+
+def test_disk_that_is_full(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An output that can no longer be written is an error of the user's disk, not of the program."""
+    file = outputs.OutputFile(here / "x.json")
+
+    def full(*_: object, **__: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(CtxmodeError, match="cannot write: No space left on device"), file:
+        monkeypatch.setattr(Path, "write_text", full)
+    assert not list(here.iterdir())
+
+
+def test_same_output_twice(ctxmode: Ctxmode, talk: str, here: Path) -> None:
+    """An output that is named twice is written once."""
+    assert ctxmode("compare", talk, "-o", "run", "-o", "run", "-o", "x.csv", "-o", "x.csv").code == 0
+    assert sorted(path.name for path in here.iterdir()) == ["run", "x.csv"]

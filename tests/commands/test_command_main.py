@@ -1,0 +1,82 @@
+"""The entry point: version, help, and text that cannot play tricks."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from ctxmode_cli import __version__
+from ctxmode_cli.commands.console import note, print_errors
+from ctxmode_cli.errors import CtxmodeError, ExitCode
+
+Ctxmode = Callable[..., Any]
+
+
+@pytest.mark.parametrize("flag", ["--version", "-V"])
+def test_version(ctxmode: Ctxmode, flag: str) -> None:
+    """The version is one line on stdout."""
+    assert ctxmode(flag) == (0, f"ctxmode {__version__}\n", "")
+
+
+@pytest.mark.parametrize("flag", ["--help", "-h"])
+def test_help(ctxmode: Ctxmode, flag: str) -> None:
+    """Help lists the commands and the exit codes, for the program and for each command."""
+    result = ctxmode(flag)
+    assert result.code == 0
+    for command in ("compare", "replay", "generate", "convert", "tokenizer-check", "modes", "models", "formats"):
+        assert command in result.out
+        assert ctxmode(command, flag).code == 0
+    assert "Exit codes: 0 passed" in result.out
+
+
+def test_help_names_every_option(ctxmode: Ctxmode, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both replaying commands have the shared options."""
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setenv("TERMINAL_WIDTH", "200")
+    for command in ("compare", "replay"):
+        listed = ctxmode(command, "--help").out
+        for option in (
+            "--model", "--max-tokens", "--reserved-output", "--system-tokens", "--input-tokens", "--history-tokens",
+            "--sliding-turns", "--sliding-low", "--summary-threshold", "--summary-every", "--summary-trigger",
+            "--compress-ratio", "--summary-strategy", "--summary-target-tokens", "--summary-role", "--probes",
+            "--seed", "--limit", "--sample", "--format", "--output", "--on-error", "--max-errors",
+        ):  # fmt: skip
+            assert option in listed
+
+
+def test_unknown_command(ctxmode: Ctxmode) -> None:
+    """An unknown command is wrong usage."""
+    result = ctxmode("compair")
+    assert (result.code, result.out) == (2, "")
+    assert "compair" in result.err
+
+
+def test_no_command_is_help(ctxmode: Ctxmode) -> None:
+    """Without a command there is help, and the code of wrong usage."""
+    result = ctxmode()
+    assert result.code == 2
+    assert "compare" in result.out + result.err
+
+
+def test_exit_codes_are_as_promised() -> None:
+    """The numbers are part of the public API."""
+    assert {code.name: code.value for code in ExitCode} == {
+        "OK": 0, "FAILED": 1, "USAGE": 2, "NOT_EVALUATED": 3, "INTERNAL": 4, "INTERRUPTED": 130,
+    }  # fmt: skip
+
+
+def test_errors_in_the_house_style(capsys: pytest.CaptureFixture[str]) -> None:
+    """Place, message, hint; ten at most, then how many more."""
+    errors = [CtxmodeError("is wrong", where=f"a.jsonl:{n}", hint="mend it" if n == 1 else "") for n in range(1, 13)]
+    print_errors(errors, 12)
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[:3] == ["error: a.jsonl:1: is wrong", "hint: mend it", "error: a.jsonl:2: is wrong"]
+    assert lines[-2:] == ["error: a.jsonl:10: is wrong", "… and 2 more errors"]
+    print_errors(errors[:10], 11)
+    assert capsys.readouterr().err.splitlines()[-1] == "… and 1 more error"
+
+
+def test_notes_show_control_characters(capsys: pytest.CaptureFixture[str]) -> None:
+    """What comes from a log is one visible line."""
+    note("a\x1b[31m\nb\u202ec\ud800")
+    assert capsys.readouterr().err == "a\\x1b[31m\\nb\\u202ec\\ud800\n"

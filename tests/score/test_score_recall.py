@@ -1,0 +1,235 @@
+"""Probes and recall in context, on cases worked out by hand."""
+
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ctxmode_cli.context.context import Context, Note, Piece
+from ctxmode_cli.context.history import Recorded
+from ctxmode_cli.conversation.conversation import Fact
+from ctxmode_cli.conversation.message import Message
+from ctxmode_cli.conversation.parse import parse_message
+from ctxmode_cli.score.recall import FactPlaces, Probe, ProbePlan, Recall, probed_facts
+
+
+def fact(value: str, stated_at: int, probe_at: Sequence[int] = (), superseded_at: int | None = None) -> Fact:
+    return Fact(
+        value, "kind", value, (), stated_at, superseded_at, None, tuple(probe_at), negative=False, question=None
+    )
+
+
+def messages(*texts: str) -> list[Message]:
+    return [parse_message({"role": "user", "content": text}) for text in texts]
+
+
+# A record of three turns; the second holds a tool loop with three requests:
+#   0 system, 1 user, 2 assistant | 3 user, 4 call, 5 result, 6 call, 7 result, 8 assistant | 9 user, 10 assistant
+TEXTS = ("policy", "red", "ok", "blue?", "call", "green", "call", "result", "done", "gold?", "bye")
+REQUESTS = [((1,), 2), ((1, 3), 4), ((1, 3), 6), ((1, 3), 8), ((1, 3, 9), 10)]
+"""Starts of the turns so far, and the position, of each request."""
+
+
+def probes_of(
+    facts: Sequence[Fact], *, every_turn: bool = False, texts: Sequence[str] = TEXTS
+) -> tuple[list[list[Probe]], int]:
+    """The probes of each request, and how many labelled ones were left out."""
+    places = FactPlaces(facts, messages(*texts), probed_facts(facts, every_turn=every_turn))
+    plan = ProbePlan(facts, places, every_turn=every_turn)
+    due = [plan.due(turns, position) for turns, position in REQUESTS]
+    plan.finish()
+    return due, plan.unprobed
+
+
+def probed_requests(*facts: Fact, every_turn: bool = False) -> tuple[list[int], int]:
+    due, unprobed = probes_of(facts, every_turn=every_turn)
+    return [request for request, probes in enumerate(due) for _ in probes], unprobed
+
+
+def test_probe_is_the_first_request_after_its_user_message() -> None:
+    """In a tool loop only the first request is a probe."""
+    assert probed_requests(fact("red", 1, [3])) == ([1], 0)
+
+
+def test_probe_in_a_later_turn() -> None:
+    """Each user message that needs the fact is one probe, at the turn's first request."""
+    assert probed_requests(fact("red", 1, [3, 9])) == ([1, 4], 0)
+
+
+def test_fact_stated_in_this_turn_is_not_probed() -> None:
+    """A fact that is stated in the current turn, or later, cannot have been lost from history."""
+    assert probed_requests(fact("green", 5, [3])) == ([], 1)
+    assert probed_requests(fact("gold?", 9, [9])) == ([], 1)
+    assert probed_requests(fact("gold?", 9, [3])) == ([], 1)
+
+
+def test_fact_stated_by_the_system_message_is_probed() -> None:
+    """What the system prompt says counts as stated before every turn."""
+    due, _ = probes_of([fact("policy", 0, [3])])
+    assert due[1] == [Probe(fact=0, age_turns=1)]
+
+
+def test_superseded_fact_is_not_probed() -> None:
+    """A fact that no longer holds is not asked for, not even in the turn that changes it; before that it is."""
+    assert probed_requests(fact("red", 1, [3, 9], superseded_at=3)) == ([], 2)
+    assert probed_requests(fact("red", 1, [3, 9], superseded_at=8)) == ([1], 1)
+    assert probed_requests(fact("red", 1, [9], superseded_at=9)) == ([], 1)
+    assert probed_requests(fact("red", 1, [9], superseded_at=10)) == ([4], 0)
+
+
+def test_fact_that_the_input_states_is_not_probed() -> None:
+    """A value that the current input says itself needs no history."""
+    texts = [*TEXTS[:9], "gold or red?", *TEXTS[10:]]
+    due, unprobed = probes_of([fact("red", 1, [3, 9])], texts=texts)
+    assert ([len(probes) for probes in due], unprobed) == ([0, 1, 0, 0, 0], 1)
+
+
+def test_probe_without_a_request_is_unprobed() -> None:
+    """A label after the last request, or before any turn, is counted and no probe."""
+    assert probed_requests(fact("red", 1, [10])) == ([], 1)
+    assert probed_requests(fact("policy", 0, [0])) == ([], 1)
+
+
+def test_two_labels_in_one_input_are_one_probe() -> None:
+    """A probe is a pair of fact and request: a burst of user messages that needs a fact twice asks once."""
+    due, unprobed = probes_of([fact("red", 1, [3, 4])])
+    places = FactPlaces([fact("red", 0, [1, 2])], messages("red", "a", "b", "c"), [0])
+    plan = ProbePlan([fact("red", 0, [1, 2])], places, every_turn=False)
+    assert plan.due([0, 1], 3) == [Probe(0, 1)]
+    assert plan.unprobed == 0
+    assert ([len(probes) for probes in due], unprobed) == ([0, 1, 0, 0, 0], 1)  # 4 lies behind request 1, in its loop
+
+
+def test_every_turn_takes_the_first_request_of_each_later_turn() -> None:
+    """`--probes all` asks for every fact in every later turn, once, whatever the labels say."""
+    assert probed_requests(fact("red", 1), every_turn=True) == ([1, 4], 0)
+    assert probed_requests(fact("green", 5), every_turn=True) == ([4], 0)
+    assert probed_requests(fact("gold?", 9), every_turn=True) == ([], 0)
+    assert probed_requests(fact("red", 1, [10], superseded_at=8), every_turn=True) == ([1], 0)
+
+
+def test_age_is_counted_in_turns() -> None:
+    """A fact's age is the number of turns since the one that stated it."""
+    due, _ = probes_of([fact("red", 1, [3, 9]), fact("green", 5, [9])])
+    assert due[1] == [Probe(0, 1)]
+    assert due[4] == [Probe(0, 2), Probe(1, 1)]
+
+
+def test_only_labelled_facts_are_probed() -> None:
+    """Facts without `probe_at` are left out, unless every turn is a probe."""
+    facts = [fact("red", 1), fact("blue", 3, [9])]
+    assert probed_facts(facts, every_turn=False) == [1]
+    assert probed_facts(facts, every_turn=True) == [0, 1]
+
+
+# --- in context ---
+
+
+def context_of(*pieces: Piece) -> Context:
+    return Context(pieces, prompt_tokens=0, length=0, summarised=0, trimmed=False)
+
+
+def sent(purpose: str, start: int, stop: int) -> Recorded:
+    return Recorded(purpose, start, stop, 0)
+
+
+def summary(text: str) -> Note:
+    return Note("summary", "system", text, 0)
+
+
+def places_of(*texts: str, value: str = "red", stated_at: int = 0) -> FactPlaces:
+    return FactPlaces([fact(value, stated_at)], messages(*texts), [0])
+
+
+@pytest.mark.parametrize(
+    ("pieces", "carried"),
+    [
+        ([sent("history", 0, 1)], True),
+        ([sent("system", 0, 1)], True),
+        ([sent("history", 1, 2)], False),
+        ([sent("input", 0, 3)], False),
+        ([summary("- Red it is\n")], True),
+        ([summary("- reddish\n")], False),
+        ([Note("documents", "system", "the red one", 0)], True),
+        ([sent("history", 1, 2), summary("- red\n"), sent("input", 2, 3)], True),
+        ([], False),
+    ],
+)
+def test_in_context(pieces: list[Piece], carried: bool) -> None:
+    """A fact is in context where system messages, history or notes say it; the current input does not count."""
+    assert places_of("red", "blue", "red").in_context(0, context_of(*pieces)) is carried
+
+
+def test_repetition_keeps_a_fact_in_context() -> None:
+    """A later message that says the value again carries it as well as the first."""
+    assert places_of("red", "blue", "so red").in_context(0, context_of(sent("history", 1, 3)))
+
+
+def test_value_across_the_lines_of_a_document() -> None:
+    """In a document, as in a message, a line break within a value is white space."""
+    note = Note("documents", "system", "flights to New\nYork", 0)
+    assert places_of("New York", value="New York").in_context(0, context_of(note))
+
+
+def test_unmatched_fact_is_listed_and_never_in_context() -> None:
+    """A fact that is not found where its label says counts as lost, even where another message says it."""
+    places = places_of("nothing", "red", stated_at=0)
+    assert places.unmatched == [0]
+    assert not places.in_context(0, context_of(sent("history", 0, 2), summary("- red\n")))
+
+
+def test_facts_keep_their_numbers() -> None:
+    """Where only some facts are wanted, they are still named by their place in the conversation."""
+    facts = [fact("red", 0), fact("blue", 1), fact("green", 2)]
+    places = FactPlaces(facts, messages("red", "blue", "nothing"), [1, 2])
+    assert places.unmatched == [2]
+    assert places.in_context(1, context_of(sent("history", 1, 2)))
+    assert places.in_context(1, context_of(summary("- blue\n")))
+    assert not places.in_context(2, context_of(summary("- green\n")))
+
+
+# --- the mean over facts ---
+
+
+def test_facts_weigh_alike() -> None:
+    """A fact that is probed three times and kept once, and one probed once and kept: (1/3 + 1) / 2."""
+    recall = Recall.of_facts(Counter({0: 3, 1: 1}), Counter({0: 1, 1: 1}))
+    assert recall.value == Fraction(2, 3)
+    assert (recall.facts, recall.probes) == (2, 4)
+
+
+def test_fact_without_a_hit_counts_zero() -> None:
+    """A fact that is always lost stays in the mean: (2/2 + 0/5) / 2."""
+    assert Recall.of_facts(Counter({0: 2, 1: 5}), Counter({0: 2})).value == Fraction(1, 2)
+
+
+def test_no_probes_is_no_recall() -> None:
+    """Without probes there is no recall, which is not a recall of zero."""
+    assert Recall().value is None
+    assert Recall.of_facts(Counter(), Counter()).value is None
+    assert Recall.of_facts(Counter({0: 1}), Counter()).value == 0
+
+
+def test_conversations_add_up() -> None:
+    """The recall of two conversations is the mean over all their facts, not of their recalls."""
+    total = Recall.of_facts(Counter({0: 1}), Counter({0: 1}))
+    total += Recall.of_facts(Counter({0: 2, 1: 2, 2: 4}), Counter({0: 1, 2: 3}))
+    assert total.value == (1 + Fraction(1, 2) + 0 + Fraction(3, 4)) / 4
+
+
+COUNTS = st.lists(st.integers(1, 9).flatmap(lambda n: st.tuples(st.just(n), st.integers(0, n))), max_size=20)
+
+
+@given(COUNTS, st.integers(0, 20))
+def test_recall_is_the_mean_of_shares(counts: list[tuple[int, int]], cut: int) -> None:
+    """However the facts are spread over conversations, recall is the exact mean of their shares."""
+    total = Recall()
+    for part in (counts[:cut], counts[cut:]):
+        probes = Counter({index: probes for index, (probes, _) in enumerate(part)})
+        total += Recall.of_facts(probes, Counter({index: hits for index, (_, hits) in enumerate(part)}))
+    shares = [Fraction(hits, probes) for probes, hits in counts]
+    assert total.value == (sum(shares, Fraction()) / len(shares) if shares else None)
+    assert total.probes == sum(probes for probes, _ in counts)
