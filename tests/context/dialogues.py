@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from ctxmode_cli.context.config import ContextConfig
@@ -16,6 +17,10 @@ from ctxmode_cli.tokens.counter import TokenCounter
 
 MODEL = "gpt-4o"
 WINDOW = 128_000
+
+unhurried = settings(deadline=None, max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+"""For property tests: a machine that others use may be slow at any moment."""
+
 ROLES = {"s": "system", "d": "developer", "u": "user", "a": "assistant", "t": "tool"}
 
 
@@ -133,9 +138,11 @@ def late_results(draw: st.DrawFn) -> list[dict[str, Any]]:
     return [draw(users), caller, *said, {"role": "tool", "content": draw(contents), "tool_call_id": call_id}]
 
 
-record_messages = st.lists(st.one_of(single, exchange, tool_loop, late_results(), single), min_size=1, max_size=8).map(
-    lambda blocks: [message for block in blocks for message in block]
-)
+block = st.one_of(exchange, exchange, tool_loop, late_results(), single)
+record_messages = st.one_of(
+    st.lists(block, min_size=1, max_size=8),
+    st.lists(block, min_size=7, max_size=9),
+).map(lambda blocks: [message for block in blocks for message in block])
 """Well-formed exchanges and tool loops, mixed with single messages of any role anywhere."""
 
 well_formed_messages = st.lists(st.one_of(exchange, tool_loop), min_size=1, max_size=6).map(
@@ -161,21 +168,21 @@ class Digest:
 @st.composite
 def mode_settings(draw: st.DrawFn, mode: str) -> ContextConfig:
     """Settings of a mode, mostly with a budget too small for the record."""
-    room = draw(st.one_of(st.integers(20, 120), st.integers(100, 500), st.just(8000)))
-    share = st.one_of(st.none(), st.integers(0, room))
+    room = draw(st.sampled_from([st.integers(20, 150), st.integers(150, 500), st.just(8000)]).flatmap(lambda of: of))
+    share = st.one_of(st.none(), st.none(), st.none(), st.integers(0, room))
     turns = draw(st.integers(0, 3))
     return ContextConfig(
         mode=mode,
         model=MODEL,
         max_tokens=room,
         reserved_output=WINDOW - room,
-        system_tokens=draw(st.one_of(st.none(), share)),
-        input_tokens=draw(st.one_of(st.none(), share)),
+        system_tokens=draw(share),
+        input_tokens=draw(share),
         history_tokens=draw(share),
         sliding_turns=turns,
         sliding_low=draw(st.one_of(st.none(), st.integers(0, turns))),
-        summary_threshold=draw(st.one_of(st.integers(0, 2), st.integers(0, 2), st.none())),
-        summary_every=draw(st.integers(0, 2)),
+        summary_threshold=draw(st.sampled_from([0, 0, 1, 1, 2, None])),
+        summary_every=draw(st.sampled_from([0, 0, 1])),
         summary_trigger=draw(st.sampled_from(["turns", "tokens", "both"])),
         compress_ratio=draw(st.sampled_from([0.05, 0.3, 0.7])),
         summary_strategy=draw(st.sampled_from(["rolling", "rebuild"])),

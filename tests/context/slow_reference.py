@@ -78,7 +78,9 @@ def group_starts(messages: Sequence[Message], turn: int) -> list[int]:
             starts.append(position)
     whole = [start for start in starts if start >= turn and not any(c < start <= r for c, r in pairs)]
     first_user = next(position for position in talk if position >= turn and messages[position].role == "user")
-    return [start for start in whole if start > first_user]
+    # What a late result drew in from before the user first spoke goes whole.
+    drawn_in = [turn] if whole and whole[0] < first_user else []
+    return drawn_in + [start for start in whole if start > first_user]
 
 
 def reply_spans(messages: Sequence[Message]) -> list[tuple[int, int]]:

@@ -5,8 +5,8 @@ from types import MappingProxyType
 from typing import Any
 
 import pytest
-from dialogues import MODEL, TOOLS, call, counter, dialogue, messages_of
-from hypothesis import given, settings
+from dialogues import MODEL, TOOLS, call, counter, dialogue, messages_of, unhurried
+from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxmode_cli.context.config import ContextConfig, ContextMode
@@ -164,7 +164,7 @@ def test_manager_reset_leaves_a_shared_history_alone() -> None:
     assert second.build_context().length == 3
 
 
-@settings(deadline=None, max_examples=30)
+@unhurried
 @given(st.lists(st.tuples(st.integers(0, 3), st.sampled_from(["u", "a"])), max_size=40))
 def test_sessions_stay_apart(script: list[tuple[int, str]]) -> None:
     """In sessions that run side by side no message ever shows up in another one."""

@@ -255,6 +255,23 @@ def test_failed_summary_stays_sliding_where_some_turns_fit() -> None:
     assert (sent(contexts[-1]), contexts[-1].stepped_down) == ("2-3 4-4", "sliding")
 
 
+def test_summary_that_does_not_fit_steps_down_to_zero() -> None:
+    """Where the summary itself is over what the history may hold, the request is a zero one; the summary is kept."""
+    settings = {"summary_threshold": 0, "summary_every": 0, "max_tokens": 40, "sliding_turns": 2}
+    contexts = play(manager("summary", Recorder(), **settings), "u a u a u", u2="word " * 25)
+    # "summary 1" is 3 + 1 + 3 tokens: beside the input of 30 and the reply's opening it has room for no more than 7.
+    assert [(sent(context), context.stepped_down) for context in contexts[1:]] == [
+        ("summary 2-2", None),
+        ("summary 4-4", None),
+    ]
+    settings["max_tokens"] = 36
+    contexts = play(manager("summary", Recorder(), **settings), "u a u a u", u2="word " * 25)
+    assert [(sent(context), context.stepped_down, context.summarised) for context in contexts[1:]] == [
+        ("2-2", "zero", 0),
+        ("summary 4-4", None, 4),
+    ]
+
+
 def test_late_result_of_a_summarised_call_drops_the_summary() -> None:
     """Where a late result answers a call that was summarised, the summary no longer ends at a turn and is given up."""
     summarizer = Recorder()

@@ -17,6 +17,7 @@ from dialogues import (
     mode_settings,
     record_messages,
     tool_schemas,
+    unhurried,
     well_formed_messages,
 )
 from hypothesis import given, settings
@@ -43,7 +44,6 @@ from ctxmode_cli.errors import CtxmodeError
 
 Built = Context | OverBudgetError
 MODES = list(ContextMode)
-unhurried = settings(deadline=None, max_examples=40)  # a shared machine may be slow at any moment
 every_mode = pytest.mark.parametrize("mode", MODES)
 
 
@@ -403,7 +403,7 @@ def _is_answered_once(messages: Sequence[Message]) -> bool:
     return len(called) == len(set(called)) and len(answered) == len(set(answered))
 
 
-@settings(deadline=None, max_examples=200)
+@settings(unhurried, max_examples=150)
 @given(record_messages, st.data())
 def test_faults_are_found(recorded: list[dict[str, Any]], data: st.DataObject) -> None:
     """Of a request that leaves out any messages, the check finds just what a slow look at its ids finds."""

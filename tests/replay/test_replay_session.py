@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from dialogues import MODEL, WINDOW, Digest, counter, dialogue, mode_settings, record_messages, tool_schemas
+from dialogues import MODEL, WINDOW, Digest, counter, dialogue, mode_settings, record_messages, tool_schemas, unhurried
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from slow_reference import SlowRequest, SlowSession, Unsendable, reply_spans, request_faults, wire_tokens
@@ -73,7 +73,7 @@ def _check_mode(session: SessionReplay, mode: str, expected: Sequence[SlowReques
         assert not request_faults(past, sent) - request_faults(past, range(len(past)))
 
 
-@settings(deadline=None, max_examples=100)
+@settings(unhurried, max_examples=100)
 @given(record_messages, tool_schemas, st.data())
 def test_replay_of_generated_conversations(
     recorded: list[dict[str, Any]], tools: list[dict[str, Any]], data: st.DataObject
