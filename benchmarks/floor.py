@@ -1,15 +1,18 @@
-"""The floor: read a file of conversations and encode every message once with tiktoken, nothing else."""
+"""The floor: read a file of conversations and encode every message once with tiktoken, nothing else.
+
+TIKTOKEN_CACHE_DIR names a folder that holds the vocabulary.
+"""
 
 import gzip
 import json
 import sys
 
-from ctxmode_cli.tokens.vocabularies import load_encoding
+import tiktoken
 
 
 def main(path: str) -> None:
     """Print how many tokens there are."""
-    encode = load_encoding("o200k_base").encode_ordinary
+    encode = tiktoken.get_encoding("o200k_base").encode_ordinary
     tokens = 0
     with gzip.open(path, "rb") as lines:
         for line in lines:

@@ -9,6 +9,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import platformdirs
+
+from ctxmode_cli.tokens.vocabularies import vocabulary_sha256
+
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "datasets"
 COMMANDS = {
     "compare, four modes, recall": ["compare", "--modes", "zero,full,sliding,summary", "--quiet"],
@@ -26,6 +30,8 @@ def processor_seconds(command: list[str]) -> float:
 
 def main(data: str, pairs: int) -> None:
     """Print the median ratio of each command to the floor."""
+    vocabulary_sha256("o200k_base")  # lays the file, where it is not there yet
+    os.environ["TIKTOKEN_CACHE_DIR"] = str(Path(platformdirs.user_cache_dir("ctxmode")) / "vocabularies")
     floor = [sys.executable, str(Path(__file__).with_name("floor.py")), data]
     for title, arguments in COMMANDS.items():
         command = [sys.executable, "-m", "ctxmode_cli", arguments[0], data, *arguments[1:]]

@@ -1,3 +1,49 @@
-"""ctxmode: replay recorded conversations through each context mode and measure what each would have sent."""
+"""ctxmode: replay recorded conversations through each context mode and measure what each would have sent.
+
+The public API is what `__all__` names. Each name is imported from its room when it is first asked for, so that
+`ctxmode --help` need not load a tokenizer.
+"""
+
+from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "ContextConfig",
+    "ContextManager",
+    "ContextMode",
+    "CtxmodeError",
+    "ExitCode",
+    "ExtractiveSummarizer",
+    "OverBudgetError",
+    "TokenCounter",
+]
+
+if TYPE_CHECKING:
+    from ctxmode_cli.context.config import ContextConfig, ContextMode
+    from ctxmode_cli.context.manager import ContextManager
+    from ctxmode_cli.context.steps.budget import OverBudgetError
+    from ctxmode_cli.errors import CtxmodeError, ExitCode
+    from ctxmode_cli.summarize.extractive import ExtractiveSummarizer
+    from ctxmode_cli.tokens.counter import TokenCounter
+else:  # hidden from type checkers, to which any name would exist otherwise
+    from importlib import import_module
+
+    _ROOMS = {
+        "ContextConfig": "context.config",
+        "ContextManager": "context.manager",
+        "ContextMode": "context.config",
+        "CtxmodeError": "errors",
+        "ExitCode": "errors",
+        "ExtractiveSummarizer": "summarize.extractive",
+        "OverBudgetError": "context.steps.budget",
+        "TokenCounter": "tokens.counter",
+    }
+
+    def __getattr__(name: str) -> object:
+        if name not in _ROOMS:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"{__name__}.{_ROOMS[name]}"), name)
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

@@ -31,8 +31,8 @@ def convert(
         for conversation in reading.conversations():
             writer.write(conversation)
             count += 1
-    skipped = f", {reading.skipped} bad records skipped" if reading.skipped else ""
-    note(f"{count} conversations written to {output}{skipped}")
+    skipped = f", {reading.skipped:,} bad skipped" if reading.skipped else ""
+    note(f"{count:,} {'conversation' if count == 1 else 'conversations'} written to {output}{skipped}")
 
 
 def _refuse_own_input(inputs: Sequence[str], output: str) -> None:

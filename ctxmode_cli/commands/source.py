@@ -10,7 +10,6 @@ from ctxmode_cli.conversation.conversation import Conversation
 from ctxmode_cli.conversation.files import Reading, sample
 from ctxmode_cli.conversation.parse import parse_conversation
 from ctxmode_cli.errors import CtxmodeError, InputErrors
-from ctxmode_cli.generate.sessions import generate_sessions
 
 BUILT_IN_SESSIONS = 200
 BUILT_IN_SEED = 0
@@ -72,6 +71,8 @@ class Source:
             raise InputErrors(self._reading.errors, self._reading.error_count)
 
     def _built_in(self) -> Iterator[Conversation]:
+        from ctxmode_cli.generate.sessions import generate_sessions
+
         for number, record in enumerate(generate_sessions(BUILT_IN_SESSIONS, BUILT_IN_SEED), 1):
             self._built_in_digest.update(json.dumps(record, sort_keys=True).encode())
             yield parse_conversation(record, where=f"session {number}", default_id=str(number))

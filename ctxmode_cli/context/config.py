@@ -58,7 +58,7 @@ class ContextConfig:
     sliding_low: int | None = None
     """Complete turns to cut back to when the window is full; None is `sliding_turns` (slide at every turn)."""
     summary_threshold: int | None = 6
-    """Complete turns kept verbatim; None is never to summarise because of turns."""
+    """Complete turns kept verbatim; None is never to summarise."""
     summary_every: int = 4
     """Complete turns beyond the threshold before the next refresh, since each summary call is billed."""
     summary_trigger: str = "turns"

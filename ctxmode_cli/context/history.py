@@ -70,6 +70,8 @@ class History:
         """Positions at which steps start."""
         self.inside_group: list[bool] = [False]
         """For each position, whether a cut before it would part a call from its result."""
+        self.answered_calls: list[tuple[int, int]] = []
+        """Positions of a call and of a result that answers it."""
         self.tokens_before = [0]
         """For each position, the tokens of all messages before it."""
         self.spoken_before = [0]
@@ -118,6 +120,7 @@ class History:
             if self._previous_role == "user":
                 self.steps.append(position)
             return
+        self.answered_calls.append((call_position, position))
         for between in range(call_position + 1, position + 1):
             self.inside_group[between] = True
         while self.steps[-1] > call_position:
@@ -132,6 +135,7 @@ class History:
             self.turns.pop()
         if not self.turns:
             self.turns.append(self.leading_systems)
+            del self.steps[1:]  # a preamble goes whole: what is cut starts at the user's words
 
     @property
     def turn_start(self) -> int:

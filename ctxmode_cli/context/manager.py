@@ -10,7 +10,7 @@ from ctxmode_cli.context.history import History
 from ctxmode_cli.context.modes.registry import build_mode
 from ctxmode_cli.context.plan import State, Summarizer
 from ctxmode_cli.context.steps.assemble import assemble
-from ctxmode_cli.context.steps.budget import OverBudgetError, cut_input
+from ctxmode_cli.context.steps.budget import cut_input
 from ctxmode_cli.conversation.message import Message
 from ctxmode_cli.conversation.parse import parse_message
 from ctxmode_cli.errors import CtxmodeError
@@ -53,14 +53,16 @@ class ContextManager:
         Raises:
             CtxmodeError: It is not a message.
         """
-        self.history.append(message if isinstance(message, Message) else parse_message(deepcopy(dict(message))))
+        if not isinstance(message, Message):
+            message = parse_message(deepcopy(dict(message)) if isinstance(message, Mapping) else message)
+        self.history.append(message)
 
     def build_request_messages(self, user_input: str | None = None) -> list[dict[str, Any]]:
         """The messages to send now, in OpenAI chat form; the caller's own copy.
 
         Args:
-            user_input: Recorded first, as the next user message. Where the request cannot be sent, it is taken back,
-                so that the user can shorten it.
+            user_input: Recorded first, as the next user message. Where no request can be built, it is taken back,
+                so that the user can shorten it or try again.
 
         Raises:
             OverBudgetError: The current input does not fit; `over_by` says by how many tokens.
@@ -70,7 +72,7 @@ class ContextManager:
             self.append({"role": "user", "content": user_input})
         try:
             return deepcopy(self.build_context().messages(self.history))
-        except OverBudgetError:
+        except BaseException:
             if user_input is not None:
                 self.history = self.history.without_last()
             raise
@@ -85,9 +87,10 @@ class ContextManager:
         history = self.history
         if not history.turns:
             raise CtxmodeError("there is no user message to answer yet")
-        input_cut = cut_input(history, self.budget)  # first of all, so that no summary is paid for in vain
+        frame = history.frame
+        input_cut = cut_input(history, frame, self.budget)  # first of all, so that no summary is paid for in vain
         plan, self._state = self._mode(history, self.budget, self._state)
-        return assemble(history, self.budget, plan, input_cut)
+        return assemble(history, frame, self.budget, plan, input_cut)
 
     def reset(self) -> None:
         """Forget the session: messages and the mode's state."""

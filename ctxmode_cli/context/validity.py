@@ -1,7 +1,7 @@
 """Whether a context is a valid request: the checks that every built-in mode passes on every input."""
 
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from ctxmode_cli.context.config import Budget
 from ctxmode_cli.context.context import Context
@@ -17,15 +17,24 @@ def mode_faults(context: Context, history: History, budget: Budget) -> tuple[str
     user's, nor the preamble sent whole.
     """
     faults = ["over_budget"] if context.prompt_tokens > budget.request else []
-    recorded = [piece for piece in context.pieces if isinstance(piece, Recorded)]
+    inside_group = history.inside_group
+    recorded = [piece for piece in context.pieces if type(piece) is Recorded]
     end = 0
+    cuts_group = False
     for piece in recorded:
-        if piece.start != end:
-            faults.extend(_gap_faults(end, piece.start, history))
+        start = piece.start
+        if start < end:
+            faults.append("disorder")
+        elif start > end and (inside_group[start] or inside_group[end]):
+            cuts_group = True
         end = piece.stop
-    if history.systems and _lost_system(recorded, history):
-        faults.append("lost_system")
-    first = next(piece.start for piece in recorded if piece.purpose != "system")
+    if cuts_group and _parts_call(recorded, history):
+        faults.append("parted_call")
+    if history.systems:
+        if _lost_system(recorded, history):
+            faults.append("lost_system")
+        recorded = [piece for piece in recorded if piece.purpose != "system"]
+    first = recorded[0].start
     if first < context.summarised:
         faults.append("raw_and_summarised")
     if history.messages[first].role != "user" and not _starts_well(first, history):
@@ -33,12 +42,10 @@ def mode_faults(context: Context, history: History, budget: Budget) -> tuple[str
     return tuple(faults)
 
 
-def _gap_faults(start: int, stop: int, history: History) -> Iterator[str]:
-    """What is wrong with leaving out the messages from `start` to `stop`."""
-    if stop < start:
-        yield "disorder"
-    if history.inside_group[start] or history.inside_group[stop]:
-        yield "parted_call"
+def _parts_call(recorded: Sequence[Recorded], history: History) -> bool:
+    """Whether one of a call and its result is sent and the other is not."""
+    sent = {position for piece in recorded for position in range(piece.start, piece.stop)}
+    return any((call in sent) != (result in sent) for call, result in history.answered_calls)
 
 
 def _lost_system(recorded: Sequence[Recorded], history: History) -> bool:

@@ -130,7 +130,7 @@ def _message(recorded: Any) -> Message:
     _check_other_fields(recorded, role)
     calls = recorded.get("tool_calls")
     parsed_calls = _each("tool call", calls, _tool_call) if calls else ()
-    return Message(role, content, parsed_calls, recorded.get("tool_call_id"), recorded)
+    return _new(Message, (role, content, parsed_calls, recorded.get("tool_call_id"), recorded))
 
 
 def _role_fault(recorded: Mapping[str, Any]) -> _RecordFault:
@@ -179,7 +179,7 @@ def _tool_call(recorded: Any) -> ToolCall:
     call_id = recorded.get("id")
     if not isinstance(call_id, str):
         raise _RecordFault('has no "id"')
-    return ToolCall(call_id, function["name"], arguments)
+    return _new(ToolCall, (call_id, function["name"], arguments))
 
 
 _FACT_TYPES: Mapping[str, tuple[type, ...]] = {

@@ -7,7 +7,6 @@ import io
 import os
 import re
 import shutil
-import stat
 import sys
 import tempfile
 import zlib
@@ -131,14 +130,14 @@ class Content:
     @contextmanager
     def seekable(self) -> Iterator[BinaryIO]:
         """All decompressed bytes as a file that can be sought in: the file itself, or a temporary copy of a stream."""
-        if not self.compression and stat.S_ISREG(os.fstat(self._file.fileno()).st_mode) and self._path != STDIN:
-            with Path(self._path).open("rb") as file:
-                yield file
-        else:
+        if self.compression or self._path == STDIN or not Path(self._path).is_file():
             with tempfile.TemporaryFile() as spool:
                 shutil.copyfileobj(self.stream, spool, CHUNK)
                 spool.seek(0)
                 yield spool
+        else:
+            with Path(self._path).open("rb") as file:
+                yield file
 
     def sha256(self) -> str:
         """The hexadecimal SHA-256 of all bytes as stored; reads what is left of them."""

@@ -6,7 +6,7 @@ from random import Random
 from typing import Any
 
 from ctxmode_cli.generate.grammar import Grammar, Intent
-from ctxmode_cli.generate.script import Script, StatedFact
+from ctxmode_cli.generate.script import Script
 from ctxmode_cli.generate.template import Needs
 
 MAX_FACTS = 12
@@ -27,10 +27,10 @@ class _Thread:
 
 @dataclass(frozen=True, slots=True)
 class _Due:
-    """A fact that shall be needed in a turn, so that needs come soon, later and late after a fact is stated."""
+    """A slot that shall be needed in a turn, so that needs come soon, later and late after a fact is stated."""
 
     turn: int
-    fact: StatedFact
+    slot: str
 
 
 class Director:
@@ -49,7 +49,7 @@ class Director:
         self._plan: Mapping[str, Any] = grammar.plan
         self._length = self._between(self._plan["lengths"])
         self._last_fact_turn = int(self._length * self._plan["facts_within"])
-        self._facts_wanted = min(self._between(self._plan["facts"]), 2 + self._length // 4)
+        self._facts_wanted = min(rng.randint(*self._plan["facts"]), 2 + self._length // 4)
         self._threads: list[_Thread] = []  # the last one is under way, the others wait
         self._begun: list[Intent] = []
         self._dues: list[_Due] = []
@@ -112,24 +112,23 @@ class Director:
             return self._changing()
         if len(self._script.facts) < self._facts_wanted and self._stating():
             return self._stating()
-        return self._filling() or self._fitting("chat")
+        return self._filling()
 
     def _filling(self) -> Sequence[Intent]:
-        """Tasks without new facts that no later need is waiting for."""
-        awaited = {due.fact.slot for due in self._dues}
+        """Intents without new facts: first those that no later need waits for, last small talk that was had before."""
+        awaited = {due.slot for due in self._dues}
         tasks = [each for each in self._fitting("task") if not self._new_facts(each.needs)]
-        return [each for each in tasks if not each.turns[0].answered_with & awaited]
+        chats = self._fitting("chat")
+        unawaited = [each for each in tasks if not each.turns[0].answered_with & awaited]
+        return unawaited or [each for each in chats if each not in self._begun] or tasks or chats
 
     def _due_intents(self) -> Sequence[Intent]:
         """Intents that need a fact which is due; a need that no intent can meet is forgotten."""
         for due in [each for each in self._dues if each.turn <= self._script.turns]:
             self._dues.remove(due)
-            if due.fact.superseded_at is None:
-                slot = due.fact.slot
-                fitting = [each for each in self._fitting("task") if slot in each.turns[0].answered_with]
-                plain = [each for each in fitting if not each.changes_a_fact and not self._new_facts(each.needs)]
-                if plain or fitting:
-                    return plain or fitting
+            fitting = [each for each in self._fitting("task") if due.slot in each.turns[0].answered_with]
+            if fitting:
+                return fitting
         return ()
 
     def _stating(self) -> Sequence[Intent]:
@@ -167,7 +166,7 @@ class Director:
             for _ in range(self._plan["needs"]):
                 turn = self._script.turns + self._between(self._plan["distances"])
                 if turn < self._length:
-                    self._dues.append(_Due(turn, fact))
+                    self._dues.append(_Due(turn, fact.slot))
 
     def _between(self, ranges: Sequence[Sequence[int]]) -> int:
         """A whole number from weighted ranges, each [low, high, weight]."""

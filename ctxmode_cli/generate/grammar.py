@@ -16,7 +16,17 @@ FOLDER = "customer_service"
 CALENDAR_PARTS = ("year", "month", "day", "mm", "dd", "month_name")
 """What the value of a slot with a `calendar` is written with."""
 
-Json: TypeAlias = Node | Mapping[str, "Json"] | list["Json"] | int | float
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """A JSON list of `low` to `high` items made alike; in the data `{each = …, times = [low, high]}`."""
+
+    each: "Json"
+    low: int
+    high: int
+
+
+Json: TypeAlias = Node | Mapping[str, "Json"] | list["Json"] | Repeat | int | float
 """A JSON value whose strings are templates."""
 
 
@@ -183,6 +193,8 @@ class _Reader:
         return Tool(name, {"type": "function", "function": function}, self._json(table["result"]))
 
     def _json(self, value: Any) -> Json:
+        if isinstance(value, dict) and value.keys() == {"each", "times"}:
+            return Repeat(self._json(value["each"]), *value["times"])
         if isinstance(value, dict) and value.keys() != set(LANGUAGES):
             return {key: self._json(item) for key, item in value.items()}
         if isinstance(value, list):
@@ -226,6 +238,8 @@ def _json_needs(value: Json) -> Needs:
         return in_turn(_json_needs(item) for item in value.values())
     if isinstance(value, list):
         return in_turn(_json_needs(item) for item in value)
+    if isinstance(value, Repeat):
+        return _json_needs(value.each)
     return NOTHING if isinstance(value, int | float) else value.needs
 
 

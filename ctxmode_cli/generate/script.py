@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from random import Random
 from typing import Any
 
-from ctxmode_cli.generate.grammar import CALENDAR_PARTS, Call, Grammar, Json, SlotSpec, Turn
+from ctxmode_cli.generate.grammar import CALENDAR_PARTS, Call, Grammar, Json, Repeat, SlotSpec, Turn
 from ctxmode_cli.generate.template import Node, Number, Slot, expand
 
 MONTHS = (
@@ -141,7 +141,9 @@ class Script:
             return {key: self._fill(item) for key, item in value.items()}
         if isinstance(value, list):
             return [self._fill(item) for item in value]
-        if isinstance(value, bool | int | float):
+        if isinstance(value, Repeat):
+            return [self._fill(value.each) for _ in range(self._rng.randint(value.low, value.high))]
+        if isinstance(value, int | float):
             return value
         text = self.expand(value)
         numeric = isinstance(value, Number) or (isinstance(value, Slot) and value.form == "number")

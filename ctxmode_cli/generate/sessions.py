@@ -1,7 +1,7 @@
 """Labelled customer-service sessions: each a native record that depends on the seed and its number alone."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
 
@@ -9,7 +9,7 @@ from ctxmode_cli.generate.director import Director
 from ctxmode_cli.generate.grammar import LANGUAGES, Grammar, load_grammar
 from ctxmode_cli.generate.script import Script, StatedFact
 
-FIRST_DAY = datetime(2026, 1, 5)  # noqa: DTZ001 - written as UTC; no clock is read
+FIRST_DAY = datetime(2026, 1, 5, tzinfo=UTC)
 
 
 def generate_sessions(count: int, seed: int, langs: Sequence[str] = LANGUAGES) -> Iterator[dict[str, Any]]:

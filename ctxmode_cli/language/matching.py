@@ -6,7 +6,7 @@ A value is whole where it does not continue a longer number or a longer word of 
 
 from collections.abc import Sequence
 
-from ahocorasick_rs import AhoCorasick
+from ahocorasick_rs import AhoCorasick, Implementation
 
 from ctxmode_cli.conversation.conversation import Fact
 from ctxmode_cli.conversation.message import Message, content_text
@@ -27,18 +27,15 @@ class FactMatcher:
                 if folded:
                     owners.setdefault(folded, set()).add(index)
         self._owners = list(owners.values())
-        self._automaton = AhoCorasick(owners)
+        # Quicker to build than the default, and hardly slower to run: conversations are short.
+        self._automaton = AhoCorasick(owners, implementation=Implementation.ContiguousNFA)
 
     def facts_in(self, text: str) -> set[int]:
         """Indexes of the facts of which the value or an alias is in `text`."""
         folded = fold(text)
-        found: set[int] = set()
-        seen: set[int] = set()
-        for form, start, end in self._automaton.find_matches_as_indexes(folded, overlapping=True):
-            if form not in seen and is_whole(folded, start, end):
-                seen.add(form)
-                found |= self._owners[form]
-        return found
+        matches = self._automaton.find_matches_as_indexes(folded, overlapping=True)
+        forms = {form for form, start, end in matches if is_whole(folded, start, end)}
+        return set().union(*map(self._owners.__getitem__, forms))
 
     def locate(self, messages: Sequence[Message]) -> dict[int, list[int]]:
         """For each fact that occurs at all, the positions of the messages that carry it, in order."""

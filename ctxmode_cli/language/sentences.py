@@ -2,9 +2,10 @@
 
 import re
 
-_NOT_ABBREVIATED = r"(?<!\b[A-Za-z]\.)(?<!\b[DMS][rst]\.)(?<!\bMrs\.)(?<!\bvs\.)"
-"""Not after one letter (e.g. a.m. J.), a title (Dr. Mr. Ms. Mrs. St.) or vs."""
-_END = re.compile(rf"(?<=[。！？!?])|(?<=\.){_NOT_ABBREVIATED}\s|\n")
+_ENDS = tuple((f"{mark} ", f"{mark}\n") for mark in ".!?")
+_CHINESE_ENDS = tuple((mark, f"{mark}\n") for mark in "。！？")
+_ABBREVIATED = re.compile(r"\. (?:(?<=\b[A-Za-z]\. )|(?<=\b[DMS][rst]\. )|(?<=\bMrs\. )|(?<=\bvs\. ))")
+"""The end of one letter (e.g. a.m. J.), of a title (Dr. Mr. Ms. Mrs. St.) or of vs."""
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 _LATIN_WORD = re.compile(r"[A-Za-z]+")
 
@@ -12,11 +13,14 @@ _LATIN_WORD = re.compile(r"[A-Za-z]+")
 def sentences(text: str) -> list[str]:
     """The sentences of `text`, verbatim apart from runs of white space, which become one space.
 
-    A full stop ends a sentence only before white space and not after an abbreviation, so that `4.7`, `a.txt` and
-    `e.g. this` stay whole. A semicolon ends none: what is denied before it is often denied after it too.
+    A Latin mark ends a sentence only before a space, and not after an abbreviation, so that `4.7`, `a.txt`, `e.g. this`
+    and a link stay whole; a Chinese one always does, and so does the end of a line. A semicolon ends none: what is
+    denied before it is often denied after it too.
     """
-    pieces = (" ".join(piece.split()) for piece in _END.split(text))
-    return [piece for piece in pieces if piece]
+    text = _ABBREVIATED.sub(".\t", text)
+    for end, line_end in _ENDS if text.isascii() else (*_ENDS, *_CHINESE_ENDS):
+        text = text.replace(end, line_end)
+    return [" ".join(words) for words in map(str.split, text.split("\n")) if words]
 
 
 def is_chinese(text: str) -> bool:

@@ -97,10 +97,11 @@ class Replay:
         for request in requests:
             for message in messages[len(history) : request.position]:
                 history.append(message)
+            turn = history.complete_turns
             due = plan.due(history.turns, request.position)
             probes += len(due)
             for manager, rows in managers:
-                row = _request_row(manager, request)
+                row = _request_row(manager, request, turn)
                 rows.requests.append(row)
                 if due:
                     rows.probes.extend(_probe_rows(row, due, places))
@@ -120,14 +121,12 @@ class Replay:
         )
 
 
-def _request_row(manager: ContextManager, request: Request) -> RequestRow:
-    history = manager.history
-    turn = history.complete_turns
+def _request_row(manager: ContextManager, request: Request, turn: int) -> RequestRow:
     try:
         context = manager.build_context()
     except OverBudgetError as error:
         return RequestRow(request.index, turn, None, error.reason, ())
-    return RequestRow(request.index, turn, context, None, mode_faults(context, history, manager.budget))
+    return RequestRow(request.index, turn, context, None, mode_faults(context, manager.history, manager.budget))
 
 
 def _probe_rows(row: RequestRow, due: Sequence[Probe], places: FactPlaces) -> list[ProbeRow]:

@@ -57,13 +57,13 @@ class FactPlaces:
 
     def in_context(self, fact: int, context: Context) -> bool:
         """Whether what is sent carries the fact, the current input left out."""
+        notes = []
         for piece in context.pieces:
             if isinstance(piece, Note):
-                if self._in_note(fact, piece):
-                    return True
+                notes.append(piece)
             elif piece.purpose != "input" and self.said_within(fact, piece.start, piece.stop):
                 return True
-        return False
+        return any(self._in_note(fact, note) for note in notes)  # last, since notes must be read first
 
     def _in_note(self, fact: int, note: Note) -> bool:
         if fact in self._unmatched:

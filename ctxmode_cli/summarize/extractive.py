@@ -23,8 +23,8 @@ _HEADINGS = {
 }
 _SECTION_OF = {heading.rstrip("\n"): section for names in _HEADINGS.values() for section, heading in enumerate(names)}
 
-_MISFITS = 3
-"""Lines that may fail to fit before the choice ends; one overlong line must not end it."""
+_FULL = 0.75
+"""From this share of the target on, a line that does not fit ends the choice; before, it is only passed over."""
 
 
 class _Line(NamedTuple):
@@ -37,11 +37,11 @@ class _Line(NamedTuple):
 
 
 class _Written(NamedTuple):
-    """The last summary that was written, so that it need not be read again."""
+    """A summary and what it is made of; reading its text gives the same lines in the same order."""
 
     text: str
     tokens: int
-    lines: list[_Line]
+    lines: Sequence[_Line]
 
 
 class ExtractiveSummarizer:
@@ -59,7 +59,7 @@ class ExtractiveSummarizer:
     def __init__(self, counter: TokenCounter) -> None:
         self._counter = counter
         self._line_tokens = lru_cache(maxsize=4096)(counter.text)
-        self._last = _Written("", 0, [])
+        self._last = _Written("", 0, [])  # so that the running summary need not be read again
         self._prompt_tokens = {lang: counter.message(_prompt(lang)) for lang in _TITLES}
 
     def __call__(self, request: SummaryRequest) -> SummaryResult:
@@ -70,13 +70,14 @@ class ExtractiveSummarizer:
         """
         lang = self._lang(request)
         prompt_tokens = self._prompt_tokens[lang] + request.messages_tokens + self._counter.REPLY_TOKENS
+        previous = self._previous(request.previous)
         if request.previous is not None:
-            prompt_tokens += self._counter.generated("system", self._text_tokens(request.previous))
-        lines = _distinct([*self._previous_lines(request.previous), *_new_lines(request.messages)])
-        chosen, text_tokens = self._choose(lines, lang, request.target_tokens)
-        text = "".join(_write(chosen, lang))
-        self._last = _Written(text, text_tokens, chosen)
-        return SummaryResult(text, text_tokens, prompt_tokens)
+            prompt_tokens += self._counter.generated("system", previous.tokens)
+        known = {line.text for line in previous.lines}
+        lines = self._choose([*previous.lines, *_new_lines(request.messages, known)], lang, request.target_tokens)
+        written = self._write(lines, lang)
+        self._last = written
+        return SummaryResult(written.text, written.tokens, prompt_tokens)
 
     @staticmethod
     def _lang(request: SummaryRequest) -> str:
@@ -85,25 +86,22 @@ class ExtractiveSummarizer:
         spoken = " ".join(content_text(message.content) for message in request.messages if message.role == "user")
         return "zh" if is_chinese(spoken) else "en"
 
-    def _text_tokens(self, summary: str) -> int:
-        if summary == self._last.text:
-            return self._last.tokens
-        return self._counter.text(summary)
-
-    def _previous_lines(self, summary: str | None) -> list[_Line]:
-        """The lines of the running summary, which is mostly the one just written."""
+    def _previous(self, summary: str | None) -> _Written:
+        """The running summary, read; it is mostly the one just written."""
+        last = self._last
         if summary is None:
-            return []
-        return self._last.lines if summary == self._last.text else _read(summary)
+            return _Written("", 0, [])
+        if summary == last.text:
+            return last
+        return _Written(summary, self._counter.text(summary), _read(summary))
 
-    def _choose(self, lines: Sequence[_Line], lang: str, target: int) -> tuple[list[_Line], int]:
-        """The best lines that fit, in the order they are written, and the tokens of the whole text."""
+    def _choose(self, lines: Sequence[_Line], lang: str, target: int) -> list[_Line]:
+        """The best lines that fit, section by section, in the order they were said."""
         used = self._line_tokens(_TITLES[lang])
         if used > target:
             raise SummaryError(f"the summary's target of {target} tokens does not hold its title")
-        chosen: list[int] = []
+        chosen: list[tuple[int, int]] = []
         opened: set[int] = set()
-        misfits = 0
         for index in sorted(range(len(lines)), key=[line.salience for line in lines].__getitem__, reverse=True):
             section, text, _ = lines[index]
             tokens = self._line_tokens(text)
@@ -112,11 +110,21 @@ class ExtractiveSummarizer:
             if used + tokens <= target:
                 used += tokens
                 opened.add(section)
-                chosen.append(index)
-            elif (misfits := misfits + 1) == _MISFITS:
+                chosen.append((section, index))
+            elif used > _FULL * target:
                 break
-        # By section, as whoever has to read the summary finds them: equal lines then compete alike next time.
-        return sorted((lines[index] for index in sorted(chosen)), key=lambda line: line.section), used
+        return [lines[index] for _, index in sorted(chosen)]
+
+    def _write(self, lines: Sequence[_Line], lang: str) -> _Written:
+        """The summary of these lines, which stand section by section."""
+        parts = [_TITLES[lang]]
+        section = -1
+        for line in lines:
+            if line.section != section:
+                section = line.section
+                parts.append(_HEADINGS[lang][section])
+            parts.append(line.text)
+        return _Written("".join(parts), sum(map(self._line_tokens, parts)), lines)
 
 
 def _prompt(lang: str) -> Message:
@@ -136,8 +144,8 @@ def _read(summary: str) -> list[_Line]:
     return lines
 
 
-def _new_lines(messages: Iterable[Message]) -> Iterator[_Line]:
-    """The sentences of user and assistant; the assistant's questions are left to their answers."""
+def _new_lines(messages: Iterable[Message], known: set[str]) -> Iterator[_Line]:
+    """The sentences of user and assistant that are not known yet; the assistant's questions are left to the answers."""
     for message in messages:
         if message.role == "tool":
             continue
@@ -146,23 +154,10 @@ def _new_lines(messages: Iterable[Message]) -> Iterator[_Line]:
             question = sentence[-1] in "?？"
             if question and not from_user:
                 continue
+            text = f"- {sentence}\n"
+            if text in known:
+                continue
+            known.add(text)
             salience, constrains = weigh(sentence)
             section = CONSTRAINT if constrains and from_user else OPEN if question else DECIDED
-            yield _Line(section, f"- {sentence}\n", salience)
-
-
-def _distinct(lines: Iterable[_Line]) -> list[_Line]:
-    """The lines without repetitions; the first of each stays."""
-    first: dict[str, _Line] = {}
-    for line in lines:
-        first.setdefault(line.text, line)
-    return list(first.values())
-
-
-def _write(lines: Sequence[_Line], lang: str) -> Iterator[str]:
-    yield _TITLES[lang]
-    for section, heading in enumerate(_HEADINGS[lang]):
-        members = [line.text for line in lines if line.section == section]
-        if members:
-            yield heading
-            yield from members
+            yield _Line(section, text, salience)

@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 from ctxmode_cli.data import data_file
 
-_WORD = re.compile(r"[a-z']+")
-_NUMBER = re.compile(r"\d+")
 _QUOTED = re.compile(r"《[^》]+》|“[^”]+”|「[^」]+」")
-_COUNTED = 4
-"""Numbers and names beyond this add nothing: lists would crowd out everything else."""
+_CUE_WEIGHTS = {"constraint": 3.0, "decision": 1.5, "small_talk": -2.0}
+_DIGITS = 8
+_NAMES = 4
+"""Digits and names beyond this add nothing: lists would crowd out everything else."""
+_MARKS = ("", ".", ",", "!", "?", ";", ":")
 
 
 class Weight(NamedTuple):
@@ -23,37 +24,32 @@ class Weight(NamedTuple):
 
 
 class _Cues(NamedTuple):
-    english: frozenset[str]
-    chinese: tuple[str, ...]
+    english: dict[str, str]
+    """The kind of each word, with and without the mark that may follow it."""
+    chinese: tuple[tuple[str, str], ...]
+    """Kinds and substrings."""
 
 
 def weigh(sentence: str) -> Weight:
     """The weight of a sentence, by what it carries for each root of its length."""
-    words = frozenset(_WORD.findall(sentence.lower()))
-    constraint, decision, small_talk = (_shows(cues, sentence, words) for cues in _cues())
-    numbers = len(_NUMBER.findall(sentence))
-    names = sum(map(str.istitle, sentence.split()[1:]))
-    if not sentence.isascii():
+    plain = sentence.isascii()
+    words = sentence.split()
+    cues = _cues()
+    shown = {cues.english[word] for word in cues.english.keys() & sentence.lower().split()}
+    data = sentence.encode("utf-8", "surrogatepass")
+    digits = len(data) - len(data.translate(None, b"0123456789"))
+    names = sum(map(str.istitle, words[1:]))
+    if not plain:
+        shown.update(kind for kind, cue in cues.chinese if cue in sentence)
         names += len(_QUOTED.findall(sentence))
-    weight = (
-        2.0 * min(_COUNTED, numbers) + 2.0 * min(_COUNTED, names) + 3.0 * constraint + 1.5 * decision - 2.0 * small_talk
-    )
-    return Weight(weight / (8 + len(sentence)) ** 0.5, constraint)
-
-
-def _shows(cues: _Cues, sentence: str, words: frozenset[str]) -> bool:
-    """Whether the sentence has one of the cues."""
-    if not cues.english.isdisjoint(words):
-        return True
-    return not sentence.isascii() and any(cue in sentence for cue in cues.chinese)
+    weight = min(_DIGITS, digits) + 2.0 * min(_NAMES, names) + sum(map(_CUE_WEIGHTS.__getitem__, shown))
+    return Weight(weight / (8 + len(sentence)) ** 0.5, "constraint" in shown)
 
 
 @cache
-def _cues() -> tuple[_Cues, _Cues, _Cues]:
-    """The cues of a constraint, a decision and small talk."""
+def _cues() -> _Cues:
     kinds = tomllib.loads(data_file("language/cues.toml").read_text(encoding="utf-8"))
-    constraint, decision, small_talk = (
-        _Cues(frozenset(kinds[kind]["en"]), tuple(kinds[kind]["zh"]))
-        for kind in ("constraint", "decision", "small_talk")
+    return _Cues(
+        english={word + mark: kind for kind in _CUE_WEIGHTS for word in kinds[kind]["en"] for mark in _MARKS},
+        chinese=tuple((kind, cue) for kind in _CUE_WEIGHTS for cue in kinds[kind]["zh"]),
     )
-    return constraint, decision, small_talk

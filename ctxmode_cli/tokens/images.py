@@ -8,8 +8,6 @@ from io import BytesIO
 from math import ceil, floor, sqrt
 from typing import Any, Protocol
 
-import imagesize
-
 UNKNOWN_SIZE = (1024, 1024)
 """Width and height in pixels that an image counts as where its own are not in the record."""
 
@@ -99,9 +97,11 @@ def _size(url: Any) -> tuple[int, int] | None:
     header, _, payload = url.partition(",")
     if not header.endswith(";base64"):
         return None
+    import imagesize  # noqa: PLC0415 - it imports a whole web client, and few logs hold images
+
     try:
         # Logs cut long payloads off, and the size stands at the head.
         width, height = map(int, imagesize.get(BytesIO(base64.b64decode(payload[: len(payload) // 4 * 4]))))
-    except Exception:  # noqa: BLE001 - on bytes that are no image the library fails in too many ways to name
+    except (ValueError, OverflowError):
         return None
     return (width, height) if width > 0 and height > 0 else None

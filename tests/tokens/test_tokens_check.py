@@ -181,9 +181,18 @@ def test_usage_is_the_replys_first() -> None:
         {"role": "assistant", "content": "Two", "usage": {"prompt_tokens": 9}},
         {"role": "assistant", "content": "Three", "usage": {"prompt_tokens": 900}},
     ]
-    no_tokens = {"role": "assistant", "content": "Four", "usage": {"completion_tokens": 3, "prompt_tokens": None}}
-    usage = check_tokenizer(GPT_4O, [record(ask, *replies, ask, no_tokens)]).as_json()["recorded_usage"]
+    usage = check_tokenizer(GPT_4O, [record(ask, *replies)]).as_json()["recorded_usage"]
     assert usage == {"requests": 1, "mean_error": 0.0, "worst_error": 0.0}
+
+
+@pytest.mark.parametrize("usage", [None, {}, {"prompt_tokens": None}, {"prompt_tokens": "9"}, {"prompt_tokens": 0}])
+def test_request_without_recorded_tokens_is_left_out(usage: object) -> None:
+    """A reply without usable prompt tokens is not compared, neither with nothing nor with a later reply's."""
+    ask = {"role": "user", "content": "hello world"}
+    unknown = {"role": "assistant", "content": "Hi", "usage": usage}
+    known = {"role": "assistant", "content": "Hi", "usage": {"prompt_tokens": 20}}
+    compared = check_tokenizer(GPT_4O, [record(ask, unknown, ask, known)]).as_json()["recorded_usage"]
+    assert compared == {"requests": 1, "mean_error": 0.0, "worst_error": 0.0}
 
 
 def test_no_usage_is_null() -> None:
@@ -197,7 +206,9 @@ def test_limits_of_the_comparison_are_noted() -> None:
     """Requests of another model and parts that cannot be counted are named."""
     ask = {"role": "user", "content": [{"type": "input_audio", "input_audio": {}}]}
     reply = {"role": "assistant", "content": "Hi", "usage": {"prompt_tokens": 100}}
-    report = check_tokenizer(GPT_4O, [record(ask, reply, model="gpt-4.1")])
+    same = {"role": "user", "content": "Hi"}
+    records = [record(ask, reply, model="gpt-4.1"), record(same, reply, model="gpt-4o"), record(same, reply)]
+    report = check_tokenizer(GPT_4O, records)
     assert report.notes == [
         "1 requests were recorded from gpt-4.1 and are counted as gpt-4o",
         '1 parts of type "input_audio" count 0: no published rule counts them',

@@ -141,6 +141,8 @@ def test_parts_without_a_rule_are_named(counter: TokenCounter) -> None:
     )
     assert counter.message(heard) == 3 + 1 + 1
     assert counter.uncounted_parts(heard) == ("input_audio", "file")
+    seen = message("user", [{"type": "image_url", "image_url": {}}, {"type": "refusal", "refusal": ""}])
+    assert counter.uncounted_parts(seen) == ()
     assert counter.uncounted_parts(message("user", "hi")) == ()
     assert counter.uncounted_parts(message("assistant", None)) == ()
 

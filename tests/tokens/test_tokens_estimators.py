@@ -92,6 +92,7 @@ def test_samples_are_of_their_class(kind: str) -> None:
         ("用iPhone拍的", "mixed"),
         ("{not json}", "en"),
         ("[1, 2, 3]", "json"),
+        ("[" * 100_000 + "]" * 100_000, "other"),
         ('"a JSON text alone is a sentence"', "en"),
         ("Here you are:\n```\nx\n```", "code"),
         ("I found your items:\n- Electric toothbrush ($119.99)\n- Lamp (blue, large)\n\nAnything else?", "en"),

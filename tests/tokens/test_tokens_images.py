@@ -59,12 +59,14 @@ def test_low_detail_is_the_base() -> None:
         (32, 33, 2),
         (1, 1, 1),
         (2048, 768, 1536),  # exactly at the limit
+        (2400, 3200, 1452),  # 33 x 44, where floating point has a little more than 33
         (1_000_000, 1, 1536),
     ],
 )
 def test_patch_rule(width: int, height: int, patches: int) -> None:
     """Patches that cover the image, at most the limit, as in the examples of the provider's guide."""
     assert PatchRule(Fraction(1), 1536).tokens(width, height, low_detail=False) == patches
+    assert PatchRule(Fraction(1), 1536).tokens(height, width, low_detail=False) == patches
 
 
 def test_part_of_a_token_counts_as_one() -> None:
@@ -128,6 +130,7 @@ def test_detail_is_read_in_both_forms() -> None:
         "data:image/png;base64,AAAA",
         "data:image/png;base64,%%%",
         "data:image/png,notbase64",
+        png_url(512, 512).replace(";base64", ""),
         "data:image/tiff;base64," + base64.b64encode(b"II*\x00").decode(),
         "data:image/jpeg;base64," + base64.b64encode(b"\xff\xd8\xff\xe0").decode(),
         "data:image/svg+xml;base64," + base64.b64encode(b"<svg").decode(),
@@ -140,6 +143,12 @@ def test_unknown_size_is_one_large_image(url: object) -> None:
     """Where the size cannot be read, the image is one of 1024 by 1024 pixels, and nothing fails."""
     assert image_tokens(image_part(url), GPT_4O) == 765
     assert image_tokens({"type": "input_image", "image_url": url}, GPT_4O) == 765
+
+
+def test_drawing_with_fractions_of_a_pixel() -> None:
+    """A vector image, whose sides need not be whole, counts by its whole pixels."""
+    drawing = b'<svg xmlns="http://www.w3.org/2000/svg" width="512.5" height="100"></svg>'
+    assert image_tokens(image_part("data:image/svg+xml;base64," + base64.b64encode(drawing).decode()), GPT_4O) == 255
 
 
 def test_cut_off_payload_still_has_a_size() -> None:

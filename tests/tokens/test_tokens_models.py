@@ -58,3 +58,12 @@ def test_similar_models_are_suggested(name: str, suggestion: str) -> None:
 def test_every_model_can_be_counted(name: str) -> None:
     """Every model in the table has an encoding that is available offline."""
     assert find_model(name).encoding in {"cl100k_base", "o200k_base", "o200k_harmony"}
+
+
+def test_model_that_tiktoken_dropped_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A model of our table that the installed tiktoken does not know is an error that says so."""
+    monkeypatch.setattr("tiktoken.model.MODEL_TO_ENCODING", {})
+    monkeypatch.setattr("tiktoken.model.MODEL_PREFIX_TO_ENCODING", {})
+    find_model.cache_clear()
+    with pytest.raises(CtxmodeError, match="tiktoken knows no encoding for gpt-4o"):
+        find_model("gpt-4o")

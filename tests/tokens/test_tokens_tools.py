@@ -104,6 +104,8 @@ def test_enum_costs_each_value() -> None:
         (properties(b={"type": "string"}), "object"),
         ({"type": "array", "items": properties(b={"type": "string"})}, "array"),
         ({"anyOf": [properties(b={"type": "string"}), {"type": "null"}]}, ""),
+        ({"oneOf": [properties(b={"type": "string"}), {"type": "null"}]}, ""),
+        ({"allOf": [properties(b={"type": "string"})]}, ""),
     ],
 )
 def test_nested_properties_cost_like_outer_ones(nested: dict[str, Any], kind: str) -> None:

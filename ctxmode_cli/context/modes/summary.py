@@ -24,7 +24,7 @@ class Summary:
 
     def __call__(self, history: History, budget: Budget, state: State) -> tuple[Plan, State]:
         """The running summary and everything since."""
-        if state.summarised > history.turn_start:  # a late result has drawn summarised turns into the current input
+        if history.inside_group[state.summarised]:  # a late result has joined summarised turns to later ones
             state = state._replace(summary=None, summarised=0)
         target = self._refresh_target(history, budget, state)
         if target is None:

@@ -4,7 +4,7 @@ from bisect import bisect_left
 from typing import NamedTuple
 
 from ctxmode_cli.context.config import Budget
-from ctxmode_cli.context.history import History
+from ctxmode_cli.context.history import Frame, History
 from ctxmode_cli.context.plan import Plan
 from ctxmode_cli.errors import CtxmodeError
 
@@ -36,7 +36,7 @@ class InputCut(NamedTuple):
     """What goes in, system messages among it left out of the count."""
 
 
-def cut_input(history: History, budget: Budget) -> InputCut | None:
+def cut_input(history: History, frame: Frame, budget: Budget) -> InputCut | None:
     """The current input without its oldest call groups; None where it fits whole.
 
     Its user messages and its newest call group always go in.
@@ -44,7 +44,6 @@ def cut_input(history: History, budget: Budget) -> InputCut | None:
     Raises:
         OverBudgetError: Even that does not fit.
     """
-    frame = history.frame
     room = budget.request - frame.fixed_tokens
     if budget.input is not None:
         room = min(room, budget.input)
@@ -56,11 +55,10 @@ def cut_input(history: History, budget: Budget) -> InputCut | None:
         return None
     if frame.fixed_tokens > budget.request:
         raise OverBudgetError("system", frame.fixed_tokens - budget.request)
-    return _without_oldest_groups(history, room)
+    return _without_oldest_groups(history, frame.input_tokens, room)
 
 
-def _without_oldest_groups(history: History, room: int) -> InputCut:
-    tokens = history.frame.input_tokens
+def _without_oldest_groups(history: History, tokens: int, room: int) -> InputCut:
     cut = history.turn_start
     for step in history.steps[bisect_left(history.steps, cut) + 1 :]:
         tokens -= sum(
@@ -72,6 +70,13 @@ def _without_oldest_groups(history: History, room: int) -> InputCut:
         if tokens <= room:
             return InputCut(cut, tokens)
     raise OverBudgetError("input", tokens - room)
+
+
+def history_tokens(history: History, plan: Plan) -> int:
+    """Tokens of what the plan sends before the current input, system messages left out."""
+    spoken_before = history.spoken_before
+    tokens = spoken_before[history.turns[-1]] - spoken_before[plan.start]
+    return tokens if plan.summary is None else tokens + plan.summary.tokens
 
 
 def cut_history(history: History, plan: Plan, room: int) -> Plan:

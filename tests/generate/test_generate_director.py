@@ -1,0 +1,84 @@
+"""The director: what users come to, and how often."""
+
+from collections import Counter
+from dataclasses import replace
+from datetime import UTC, datetime
+from random import Random
+
+import pytest
+
+from ctxmode_cli.generate.director import Director
+from ctxmode_cli.generate.grammar import LANGUAGES, load_grammar
+from ctxmode_cli.generate.script import Script
+
+
+def directed(lang: str, seed: int, **plan: object) -> Director:
+    """The director of a session that has been written, with some settings of the plan changed."""
+    rng = Random(seed)  # noqa: S311
+    grammar = load_grammar(lang)
+    grammar = replace(grammar, plan={**grammar.plan, **plan})
+    director = Director(grammar, Script(grammar, rng, datetime(2026, 3, 1, 9, tzinfo=UTC)), rng)
+    director.write()
+    return director
+
+
+@pytest.mark.parametrize("lang", LANGUAGES)
+def test_every_intent_comes_up(lang: str) -> None:
+    """No intent of the grammars is out of reach, and a task comes once a session."""
+    begun: Counter[str] = Counter()
+    for seed in range(100):
+        intents = directed(lang, seed)._begun
+        begun.update(intent.name for intent in intents)
+        tasks = [intent.name for intent in intents if intent.role == "task"]
+        assert len(tasks) == len(set(tasks))
+        assert [intent.role for intent in intents].count("closing") == 1
+        assert intents[-1].role == "closing"
+    assert set(begun) == {intent.name for intent in load_grammar(lang).intents}
+
+
+def test_scenarios_in_order() -> None:
+    """Scenarios are named once each, in the order in which they came up."""
+    director = directed("en", 3)
+    scenarios = director.scenarios
+    assert len(scenarios) == len(set(scenarios))
+    assert scenarios[0] == director._begun[0].scenario
+    assert {intent.scenario for intent in director._begun} == set(scenarios)
+
+
+def test_changes_are_limited() -> None:
+    """Users change their minds as often as the plan allows, and not at all where it does not."""
+    for limit in (0, 1):
+        directors = [directed("zh", seed, change=0.5, max_changes=limit) for seed in range(15)]
+        changes = [sum(fact.supersedes is not None for fact in each._script.facts) for each in directors]
+        assert max(changes) == limit
+
+
+def test_no_new_facts_late() -> None:
+    """After the share of turns that the plan names nobody begins to tell new facts."""
+    for seed in range(15):
+        telling = [intent for intent in directed("en", seed, facts_within=0.0)._begun if intent.needs.fresh]
+        assert len(telling) == 1
+
+
+def test_only_known_subjects_are_come_back_to() -> None:
+    """A user comes back to a subject that was left for another one, not to a new one or the one they are at."""
+    director = directed("en", 1, coming_back=1.0)
+    tasks = [intent for intent in load_grammar("en").intents if intent.role == "task"]
+    of = {intent.scenario: intent for intent in tasks}
+    orders, returns, invoices = of["orders"], of["returns"], of["invoices"]
+    for begun, expected in [
+        ([orders, returns, orders], True),
+        ([orders, returns, invoices], False),
+        ([orders, returns, returns], False),
+        ([orders, orders], False),
+    ]:
+        director._begun = begun
+        assert director._comes_back(begun[-1]) is expected
+
+
+@pytest.mark.parametrize(("length", "facts"), [(15, 5), (60, 8)])
+def test_short_sessions_seek_fewer_facts(length: int, facts: int) -> None:
+    """The number of facts that a session seeks follows from its length."""
+    director = directed("zh", 1, lengths=[[length, length, 1]], facts=[8, 8])
+    assert director._facts_wanted == facts
+    assert director._script.turns == length
