@@ -1,5 +1,5 @@
 """`python -m ctxmode_cli` is `ctxmode`."""
 
-from ctxmode_cli.commands.main import main
+from ctxmode_cli.commands.main import run
 
-main()
+run()

@@ -1,9 +1,10 @@
 """The entry point: the list of commands, and the one place that prints an error and chooses an exit code."""
 
 import io
+import os
 import sys
 import traceback
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -73,3 +74,21 @@ def main() -> None:
             note(line)
         note("hint: this is a fault of ctxmode; please report it with the lines above")
         sys.exit(ExitCode.INTERNAL)
+
+
+def run() -> NoReturn:
+    """Run the command line as a process of its own, which ends as soon as all is written.
+
+    Python would first take apart, one by one, the hundreds of thousands of objects that a vocabulary is made of.
+    """
+    code: int | str | None = ExitCode.OK
+    try:
+        main()
+    except SystemExit as stop:
+        code = stop.code
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except BrokenPipeError:
+        code = ExitCode.INTERRUPTED
+    os._exit(code if isinstance(code, int) else ExitCode.OK)

@@ -20,13 +20,11 @@ def record_faults(messages: Sequence[Message]) -> Counter[str]:
             call_id = message.tool_call_id or ""
             faults["orphan_result"] += call_id not in called
             waiting.discard(call_id)
-            continue
-        if message.is_system:
-            continue
-        if message.role != "assistant" or not message.tool_calls:
+        elif message.tool_calls:
+            called.update(call.id for call in message.tool_calls)
+            waiting.update(call.id for call in message.tool_calls)
+        elif waiting and not message.is_system:
             faults["unanswered_call"] += len(waiting)
             waiting = set()
-        called.update(call.id for call in message.tool_calls)
-        waiting.update(call.id for call in message.tool_calls)
     faults["unanswered_call"] += len(waiting)
     return +faults

@@ -1,10 +1,9 @@
 """Whether a context is a valid request: the checks that every built-in mode passes on every input."""
 
 from bisect import bisect_left
-from collections.abc import Sequence
 
 from ctxmode_cli.context.config import Budget
-from ctxmode_cli.context.context import Context
+from ctxmode_cli.context.context import Context, Note
 from ctxmode_cli.context.history import History, Recorded
 
 
@@ -18,41 +17,46 @@ def mode_faults(context: Context, history: History, budget: Budget) -> tuple[str
     """
     faults = ["over_budget"] if context.prompt_tokens > budget.request else []
     inside_group = history.inside_group
-    recorded = [piece for piece in context.pieces if type(piece) is Recorded]
+    first = -1
     end = 0
     cuts_group = False
-    for piece in recorded:
-        start = piece.start
+    for piece in context.pieces:
+        if isinstance(piece, Note):
+            continue
+        purpose, start, stop, _ = piece
         if start < end:
             faults.append("disorder")
         elif start > end and (inside_group[start] or inside_group[end]):
             cuts_group = True
-        end = piece.stop
-    if cuts_group and _parts_call(recorded, history):
+        if first < 0 and purpose != "system":
+            first = start
+        end = stop
+    if cuts_group and _parts_call(context, history):
         faults.append("parted_call")
-    if history.systems:
-        if _lost_system(recorded, history):
-            faults.append("lost_system")
-        recorded = [piece for piece in recorded if piece.purpose != "system"]
-    first = recorded[0].start
     if first < context.summarised:
         faults.append("raw_and_summarised")
+    if history.systems and _lost_system(context, history):
+        faults.append("lost_system")
     if history.messages[first].role != "user" and not _starts_well(first, history):
         faults.append("first_not_user")
     return tuple(faults)
 
 
-def _parts_call(recorded: Sequence[Recorded], history: History) -> bool:
+def _parts_call(context: Context, history: History) -> bool:
     """Whether one of a call and its result is sent and the other is not."""
-    sent = {position for piece in recorded for position in range(piece.start, piece.stop)}
+    sent = {position for piece in _recorded(context) for position in range(piece.start, piece.stop)}
     return any((call in sent) != (result in sent) for call, result in history.answered_calls)
 
 
-def _lost_system(recorded: Sequence[Recorded], history: History) -> bool:
+def _lost_system(context: Context, history: History) -> bool:
     """Whether a system message lies in none of the pieces."""
     systems = history.systems
-    sent = sum(bisect_left(systems, piece.stop) - bisect_left(systems, piece.start) for piece in recorded)
+    sent = sum(bisect_left(systems, piece.stop) - bisect_left(systems, piece.start) for piece in _recorded(context))
     return sent != len(systems)
+
+
+def _recorded(context: Context) -> list[Recorded]:
+    return [piece for piece in context.pieces if isinstance(piece, Recorded)]
 
 
 def _starts_well(first: int, history: History) -> bool:

@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from importlib.resources import files
+from itertools import groupby
+from operator import attrgetter
 from typing import NamedTuple
 
 from ctxmode_cli.context.plan import SummaryError, SummaryRequest, SummaryResult
@@ -34,6 +36,9 @@ class _Line(NamedTuple):
     text: str
     """The sentence as it stands in the summary, with its bullet and its line break."""
     salience: float
+
+
+_SECTION, _TEXT, _SALIENCE = map(attrgetter, ("section", "text", "salience"))
 
 
 class _Written(NamedTuple):
@@ -73,11 +78,11 @@ class ExtractiveSummarizer:
         previous = self._previous(request.previous)
         if request.previous is not None:
             prompt_tokens += self._counter.generated("system", previous.tokens)
-        known = {line.text for line in previous.lines}
-        lines = self._choose([*previous.lines, *_new_lines(request.messages, known)], lang, request.target_tokens)
-        written = self._write(lines, lang)
-        self._last = written
-        return SummaryResult(written.text, written.tokens, prompt_tokens)
+        new = _new_lines(request.messages, known=set(map(_TEXT, previous.lines)))
+        lines, text_tokens = self._choose([*previous.lines, *new], lang, request.target_tokens)
+        text = _write(lines, lang)
+        self._last = _Written(text, text_tokens, lines)
+        return SummaryResult(text, text_tokens, prompt_tokens)
 
     @staticmethod
     def _lang(request: SummaryRequest) -> str:
@@ -95,36 +100,25 @@ class ExtractiveSummarizer:
             return last
         return _Written(summary, self._counter.text(summary), _read(summary))
 
-    def _choose(self, lines: Sequence[_Line], lang: str, target: int) -> list[_Line]:
-        """The best lines that fit, section by section, in the order they were said."""
-        used = self._line_tokens(_TITLES[lang])
+    def _choose(self, lines: Sequence[_Line], lang: str, target: int) -> tuple[list[_Line], int]:
+        """The best lines that fit, section by section in the order they were said, and the tokens of the whole text."""
+        tokens_of = self._line_tokens
+        headings = list(map(tokens_of, _HEADINGS[lang]))
+        used = tokens_of(_TITLES[lang])
         if used > target:
             raise SummaryError(f"the summary's target of {target} tokens does not hold its title")
         chosen: list[tuple[int, int]] = []
-        opened: set[int] = set()
-        for index in sorted(range(len(lines)), key=[line.salience for line in lines].__getitem__, reverse=True):
+        saliences = list(map(_SALIENCE, lines))
+        for index in sorted(range(len(lines)), key=saliences.__getitem__, reverse=True):
             section, text, _ = lines[index]
-            tokens = self._line_tokens(text)
-            if section not in opened:
-                tokens += self._line_tokens(_HEADINGS[lang][section])
-            if used + tokens <= target:
-                used += tokens
-                opened.add(section)
+            total = used + headings[section] + tokens_of(text)
+            if total <= target:
+                used = total
+                headings[section] = 0  # it is paid once
                 chosen.append((section, index))
             elif used > _FULL * target:
                 break
-        return [lines[index] for _, index in sorted(chosen)]
-
-    def _write(self, lines: Sequence[_Line], lang: str) -> _Written:
-        """The summary of these lines, which stand section by section."""
-        parts = [_TITLES[lang]]
-        section = -1
-        for line in lines:
-            if line.section != section:
-                section = line.section
-                parts.append(_HEADINGS[lang][section])
-            parts.append(line.text)
-        return _Written("".join(parts), sum(map(self._line_tokens, parts)), lines)
+        return [lines[index] for _, index in sorted(chosen)], used
 
 
 def _prompt(lang: str) -> Message:
@@ -161,3 +155,12 @@ def _new_lines(messages: Iterable[Message], known: set[str]) -> Iterator[_Line]:
             salience, constrains = weigh(sentence)
             section = CONSTRAINT if constrains and from_user else OPEN if question else DECIDED
             yield _Line(section, text, salience)
+
+
+def _write(lines: Iterable[_Line], lang: str) -> str:
+    """The text of a summary of these lines, which come section by section."""
+    parts = [_TITLES[lang]]
+    for section, members in groupby(lines, key=_SECTION):
+        parts.append(_HEADINGS[lang][section])
+        parts.extend(map(_TEXT, members))
+    return "".join(parts)

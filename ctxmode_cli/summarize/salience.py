@@ -8,7 +8,7 @@ from typing import NamedTuple
 from ctxmode_cli.data import data_file
 
 _QUOTED = re.compile(r"《[^》]+》|“[^”]+”|「[^」]+」")
-_CUE_WEIGHTS = {"constraint": 3.0, "decision": 1.5, "small_talk": -2.0}
+_CUE_WEIGHTS = {"constraint": 6.0, "decision": 1.5, "small_talk": -2.0}
 _DIGITS = 8
 _NAMES = 4
 """Digits and names beyond this add nothing: lists would crowd out everything else."""
@@ -32,18 +32,19 @@ class _Cues(NamedTuple):
 
 def weigh(sentence: str) -> Weight:
     """The weight of a sentence, by what it carries for each root of its length."""
-    plain = sentence.isascii()
-    words = sentence.split()
     cues = _cues()
-    shown = {cues.english[word] for word in cues.english.keys() & sentence.lower().split()}
+    shown = cues.english.keys() & sentence.lower().split()
+    kinds = {cues.english[word] for word in shown} if shown else set()
+    names = sum(map(str.istitle, sentence.split()[1:]))
+    if not sentence.isascii():
+        kinds.update(kind for kind, cue in cues.chinese if cue in sentence)
+        names += len(_QUOTED.findall(sentence))
     data = sentence.encode("utf-8", "surrogatepass")
     digits = len(data) - len(data.translate(None, b"0123456789"))
-    names = sum(map(str.istitle, words[1:]))
-    if not plain:
-        shown.update(kind for kind, cue in cues.chinese if cue in sentence)
-        names += len(_QUOTED.findall(sentence))
-    weight = min(_DIGITS, digits) + 2.0 * min(_NAMES, names) + sum(map(_CUE_WEIGHTS.__getitem__, shown))
-    return Weight(weight / (8 + len(sentence)) ** 0.5, "constraint" in shown)
+    weight = min(_DIGITS, digits) + 2.0 * min(_NAMES, names)
+    if kinds:
+        weight += sum(map(_CUE_WEIGHTS.__getitem__, kinds))
+    return Weight(weight / (8 + len(sentence)) ** 0.5, "constraint" in kinds)
 
 
 @cache

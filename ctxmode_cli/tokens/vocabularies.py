@@ -7,6 +7,7 @@ wrong, and then downloads. So the file is found, read and checked here, and tikt
 import binascii
 import gzip
 import hashlib
+import itertools
 import json
 import os
 import tempfile
@@ -159,8 +160,8 @@ def _encoding(name: str, content: bytes) -> tiktoken.Encoding:
     Its own reader is replaced while it builds, one thread at a time: it would read the file once more, or download
     it, and it takes twice the time for the same ranks.
     """
-    fields = content.split()  # a token in base64 and its rank, a line each
-    ranks = dict(zip(map(binascii.a2b_base64, fields[::2]), map(int, fields[1::2]), strict=True))
+    tokens = map(binascii.a2b_base64, content.split()[::2])
+    ranks = dict(zip(tokens, itertools.count()))  # a token and its rank a line, and the digest says: in order of rank
     with _BUILDING:
         reader = openai_public.load_tiktoken_bpe
         openai_public.load_tiktoken_bpe = lambda *_address, **_digest: ranks

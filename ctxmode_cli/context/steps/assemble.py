@@ -10,8 +10,11 @@ from ctxmode_cli.context.steps.documents import documents_note
 
 def assemble(history: History, frame: Frame, budget: Budget, plan: Plan, input_cut: InputCut | None) -> Context:
     """The request's context: documents are dropped first, then the oldest turns."""
-    input_tokens = frame.input_tokens if input_cut is None else input_cut.tokens
-    room = budget.request - frame.fixed_tokens - input_tokens
+    pieces: tuple[Piece, ...]
+    fixed_tokens, input_tokens, pieces, input_piece = frame
+    if input_cut is not None:
+        input_tokens = input_cut.tokens
+    room = budget.request - fixed_tokens - input_tokens
     history_room = room if budget.history is None else min(room, budget.history)
     kept = history_tokens(history, plan)
     trimmed = input_cut is not None
@@ -19,42 +22,42 @@ def assemble(history: History, frame: Frame, budget: Budget, plan: Plan, input_c
         trimmed = True
         plan = cut_history(history, plan, history_room)
         kept = history_tokens(history, plan)
-    documents = documents_note(history) if history.documented else None
-    if documents is not None and kept + documents.tokens > room:
-        trimmed = True
-        documents = None
-    pieces: list[Piece] = [*frame.leading_systems]
-    if plan.summary is not None:
-        pieces.append(plan.summary)
-    pieces += _history_pieces(history, plan.start, frame.input.start)
-    if documents is not None:
-        pieces.append(documents)
-        kept += documents.tokens
-    if input_cut is None:
-        pieces.append(frame.input)
-    else:
-        pieces += _cut_pieces(history, input_cut)
-    prompt_tokens = frame.fixed_tokens + input_tokens + kept
-    return Context(
-        tuple(pieces), prompt_tokens, frame.input.stop, plan.summarised, trimmed, plan.stepped_down, plan.call
+    start, summary, summarised, call, stepped_down = plan
+    if summary is not None:
+        pieces += (summary,)
+    if len(history.systems) > history.leading_systems:
+        pieces += _systems_before(history, start)
+    pieces += _history_piece(history, start, input_piece.start)
+    if history.documented:
+        documents = documents_note(history)
+        if documents is not None and kept + documents.tokens <= room:
+            kept += documents.tokens
+            pieces += (documents,)
+        else:
+            trimmed = trimmed or documents is not None
+    pieces += (input_piece,) if input_cut is None else _cut_pieces(history, input_cut)
+    prompt_tokens = fixed_tokens + input_tokens + kept
+    return Context(pieces, prompt_tokens, input_piece.stop, summarised, trimmed, stepped_down, call)
+
+
+def _systems_before(history: History, start: int) -> tuple[Recorded, ...]:
+    """The system messages before `start` that are not leading ones."""
+    return tuple(
+        Recorded("system", first, stop, history.range_tokens(first, stop))
+        for first, stop in history.system_ranges(history.leading_systems, start)
     )
 
 
-def _history_pieces(history: History, start: int, turn_start: int) -> list[Piece]:
-    """The history from `start` on, and the system messages before it that are not leading ones."""
-    leading = history.leading_systems
-    pieces: list[Piece] = []
-    if len(history.systems) > leading:
-        for first, stop in history.system_ranges(leading, start):
-            pieces.append(Recorded("system", first, stop, history.range_tokens(first, stop)))
-    start = max(start, leading)
-    if start < turn_start:
-        tokens_before = history.tokens_before
-        pieces.append(Recorded("history", start, turn_start, tokens_before[turn_start] - tokens_before[start]))
-    return pieces
+def _history_piece(history: History, start: int, turn_start: int) -> tuple[Recorded, ...]:
+    """What is sent between the leading system messages and the current input: one range, or none."""
+    start = max(start, history.leading_systems)
+    if start == turn_start:
+        return ()
+    tokens_before = history.tokens_before
+    return (Recorded("history", start, turn_start, tokens_before[turn_start] - tokens_before[start]),)
 
 
-def _cut_pieces(history: History, input_cut: InputCut) -> list[Recorded]:
+def _cut_pieces(history: History, input_cut: InputCut) -> tuple[Recorded, ...]:
     """A cut input: of what lies before its cut, only the user's words and system messages."""
     pieces: list[Recorded] = []
     for position in range(history.turn_start, input_cut.step):
@@ -66,4 +69,4 @@ def _cut_pieces(history: History, input_cut: InputCut) -> list[Recorded]:
         else:
             pieces.append(Recorded("input", position, position + 1, history.range_tokens(position, position + 1)))
     length = len(history)
-    return [*pieces, Recorded("input", input_cut.step, length, history.range_tokens(input_cut.step, length))]
+    return (*pieces, Recorded("input", input_cut.step, length, history.range_tokens(input_cut.step, length)))
