@@ -160,4 +160,4 @@ def test_large_figures_fit_into_80_columns(build: Build) -> None:
     """Figures of six digits leave less room between columns, and are whole."""
     table = as_table(build(full=(123_456, 1000, 9), summary=(98_765, 900)), width=80).splitlines()
     assert max(map(len, table)) <= 80
-    assert ["full", "123,456", "100%", "123,456"] in [line.split()[:4] for line in table]
+    assert ["full", "123,456", "100.0%", "123,456"] in [line.split()[:4] for line in table]
