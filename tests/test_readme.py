@@ -153,7 +153,7 @@ def test_the_tour_runs_as_shown(name: str, tmp_path: Path) -> None:
         )
         assert (result.returncode, result.stderr) == (0, ""), arguments
         outputs.append(result.stdout)
-    assert "1 labelled facts, 1 probes" in outputs[0]
+    assert "1 labelled fact, 1 probe" in outputs[0]
     assert {path.name for path in (tmp_path / "run").iterdir()} >= {
         "requests.parquet",
         "probes.parquet",

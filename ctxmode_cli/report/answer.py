@@ -51,7 +51,7 @@ def _cheapest(comparison: Comparison, names: Sequence[str], among: str) -> str:
     if comparison.baseline in {first, *level} or not baseline:
         return text
     of = f"{comparison.baseline}'s {baseline:,.0f}{_unsendable(comparison, comparison.baseline)}"
-    return f"{text}, {percent(mean / baseline, 0)} of {of}"
+    return f"{text}, {percent(mean / baseline)} of {of}"
 
 
 def _all_cheapest(comparison: Comparison, names: Sequence[str]) -> list[str]:

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 from ctxmode_cli.replay.results import Comparison
@@ -25,7 +24,7 @@ class Column:
 COLUMNS = (
     Column("mode", "mode", str),
     Column("tokens_mean", "tokens/request", "{:,.0f}".format),
-    Column("tokens_relative", "relative", partial(percent, digits=0)),
+    Column("tokens_relative", "relative", percent),
     Column("tokens_p95", "p95", "{:,d}".format),
     Column("recall_in_context", "recall (in context)", percent),
     Column("summary_calls", "summary calls", "{:,d}".format),

@@ -8,12 +8,11 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-def percent(share: float | Fraction, digits: int = 1) -> str:
-    """A share in per cent with so many decimals; never 100 % for less than all, never 0 % for more than none."""
-    text = f"{float(share):.{digits}%}"
-    least = 10**-digits
-    if text == f"{1:.{digits}%}" and share < 1:
-        return f"{100 - least:.{digits}f}%"
-    if text == f"{0:.{digits}%}" and share > 0:
-        return f"<{least:g}%"
+def percent(share: float | Fraction) -> str:
+    """A share in per cent with one decimal; never 100 % for less than all, never 0 % for more than none."""
+    text = f"{float(share):.1%}"
+    if text == "100.0%" and share < 1:
+        return "99.9%"
+    if text == "0.0%" and share > 0:
+        return "<0.1%"
     return text

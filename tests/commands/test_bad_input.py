@@ -143,6 +143,18 @@ def test_truncated_gzip(ctxmode: Ctxmode, here: Path) -> None:
     assert (skipped.code, data["conversations"], data["skipped"]) == (0, last_line, 1)
 
 
+def test_file_name_that_plays_tricks(ctxmode: Ctxmode, here: Path) -> None:
+    """A file's name is shown in errors and results, and never acted upon."""
+    name = "\x1b[31m\u202e[bold]|<b>.jsonl"
+    (here / name).write_bytes(record("a") + b"\nnull\n")
+    failed = ctxmode("compare", name, "-v")
+    assert failed.err.splitlines()[-1].startswith("error: \\x1b[31m\\u202e[bold]|<b>.jsonl:2: a record is")
+    assert "\x1b" not in failed.err
+    printed = ctxmode("compare", name, "--on-error", "skip", "--format", "json").out
+    assert json.loads(printed)["data"]["sources"][0]["name"] == name
+    assert all(char.isprintable() or char == "\n" for char in printed)
+
+
 # --- records that are odd and not bad ---
 
 

@@ -345,6 +345,25 @@ def test_progress_and_how_much_is_said(ctxmode: Ctxmode, talk: str, monkeypatch:
     assert said[0] == f"replaying {talk} through full, zero, sliding, summary"
 
 
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a terminal progress is one line that is written over, and gone at the end."""
+    terminal = Terminal()
+    monkeypatch.setattr(progress, "TERMINAL_SECONDS", 0.0)
+    monkeypatch.setattr("sys.stderr", terminal)
+    assert list(progress.progress("ab", quiet=False)) == ["a", "b"]
+    first, second, last = terminal.getvalue().split("\r\033[K")[1:]
+    assert first.startswith("1 conversation, ")
+    assert second.startswith("2 conversations, ")
+    assert last == ""
+
+
 # --- -o ---
 
 

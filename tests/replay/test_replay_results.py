@@ -177,17 +177,19 @@ def test_histograms_add_up(first: list[int], second: list[int], percent: int) ->
     assert total.percentile(percent) == (values[rank - 1] if values else None)
 
 
-def test_totals_of_parts_add_up() -> None:
-    """Conversations counted apart and added are the conversations counted together."""
+@pytest.mark.parametrize("target", [1, 60])
+def test_totals_of_parts_add_up(target: int) -> None:
+    """Conversations counted apart and added are the conversations counted together, with and without failed calls."""
     records = [FOUR_TURNS, {**FOUR_TURNS, "id": "b", "messages": talk(*["tea please", "ok"] * 13), "facts": []}]
-    together = totals_of(*records, max_tokens=120, summary_target_tokens=60)
-    parts = [totals_of(record, max_tokens=120, summary_target_tokens=60) for record in records]
+    together = totals_of(*records, max_tokens=120, summary_target_tokens=target)
+    parts = [totals_of(record, max_tokens=120, summary_target_tokens=target) for record in records]
     for mode in MODES:
         total = ModeTotals()
         for part in parts:
             total += part.modes[mode]
         assert total == together.modes[mode]
     assert together.modes["summary"].summary_calls != SummaryCalls()
+    assert bool(together.modes["summary"].stepped_down) == (target == 1)
 
 
 # --- between floor and ceiling ---

@@ -15,7 +15,7 @@ def test_cheapest_of_those_that_keep_the_facts(build: Build) -> None:
     """The mode with the fewest tokens is named among those near the best recall, and what the next cheaper loses."""
     compared = build(full=(2000, 1000), zero=(100, 0), sliding=(1000, 700), summary=(1500, 990))
     assert answer(compared) == (
-        f"summary sends the fewest tokens {AMONG}: 1,500 a request, 75% of full's 2,000, with 99.0% of the facts in "
+        f"summary sends the fewest tokens {AMONG}: 1,500 a request, 75.0% of full's 2,000, with 99.0% of the facts in "
         "context; sliding sends 1,000 but keeps only 70.0%."
     )
 
@@ -46,7 +46,7 @@ def test_modes_that_are_level_are_all_named(build: Build) -> None:
     compared = build(full=(300, 1000), zero=(100, 0), sliding=(300, 1000), summary=(300, 1000))
     assert answer(compared).startswith(f"full, sliding and summary send the fewest tokens {AMONG}: 300 a request, with")
     assert answer(build(full=(400, 1000), sliding=(300, 1000), summary=(300, 1000))).startswith(
-        f"sliding and summary send the fewest tokens {AMONG}: 300 a request, 75% of full's 400, with 100.0%"
+        f"sliding and summary send the fewest tokens {AMONG}: 300 a request, 75.0% of full's 400, with 100.0%"
     )
 
 
@@ -59,7 +59,7 @@ def test_unsendable_requests_are_never_left_out(build: Build) -> None:
     """Every mode that is named is named with the number of requests it cannot send."""
     compared = build(full=(2000, 900, 3), zero=(100, 0), sliding=(1000, 100, 2), summary=(1500, 890, 1))
     assert answer(compared) == (
-        f"summary (1 request unsendable) sends the fewest tokens {AMONG}: 1,500 a request, 75% of full's 2,000 "
+        f"summary (1 request unsendable) sends the fewest tokens {AMONG}: 1,500 a request, 75.0% of full's 2,000 "
         "(3 requests unsendable), with 89.0% of the facts in context; sliding (2 requests unsendable) sends 1,000 but "
         "keeps only 10.0%."
     )
@@ -68,7 +68,7 @@ def test_unsendable_requests_are_never_left_out(build: Build) -> None:
 def test_without_labels(build: Build) -> None:
     """Without facts to probe the cheapest mode is named, and that nothing says what it loses."""
     assert answer(build(full=(2000,), zero=(100, None, 1))) == (
-        "zero (1 request unsendable) sends the fewest tokens: 100 a request, 5% of full's 2,000; without facts to "
+        "zero (1 request unsendable) sends the fewest tokens: 100 a request, 5.0% of full's 2,000; without facts to "
         "probe, nothing says what is lost."
     )
 

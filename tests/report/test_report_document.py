@@ -154,3 +154,10 @@ def test_csv_is_empty_where_nothing_was_evaluated(build: Build) -> None:
     assert (row["tokens_mean"], row["tokens_relative"], row["tokens_p95"], row["recall_in_context"]) == ("",) * 4
     assert row["unsendable"] == "2"
     assert as_table(build(full=(None, None, 2))).splitlines()[3].split()[1:5] == ["–"] * 4
+
+
+def test_large_figures_fit_into_80_columns(build: Build) -> None:
+    """Figures of six digits leave less room between columns, and are whole."""
+    table = as_table(build(full=(123_456, 1000, 9), summary=(98_765, 900)), width=80).splitlines()
+    assert max(map(len, table)) <= 80
+    assert ["full", "123,456", "100.0%", "123,456"] in [line.split()[:4] for line in table]

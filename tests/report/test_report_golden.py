@@ -116,6 +116,6 @@ def test_same_figures_in_every_form(comparison: Comparison) -> None:
             sum(part["invalid"].values()),
         ]
         assert [float(cell) for cell in list(rows[mode].values())[1:]] == pytest.approx(exact)
-        rounded = [round(exact[0]), round(exact[1] * 100), exact[2], round(exact[3] * 100, 1), *exact[4:]]
+        rounded = [round(exact[0]), round(exact[1] * 100, 1), exact[2], round(exact[3] * 100, 1), *exact[4:]]
         assert figures(table[mode]) == rounded
         assert figures(markdown[mode]) == rounded

@@ -64,6 +64,7 @@ def test_fact_stated_in_this_turn_is_not_probed() -> None:
     assert probed_requests(fact("green", 5, [3])) == ([], 1)
     assert probed_requests(fact("gold?", 9, [9])) == ([], 1)
     assert probed_requests(fact("gold?", 9, [3])) == ([], 1)
+    assert probed_requests(fact("said nowhere", 9, [9])) == ([], 1)
 
 
 def test_fact_stated_by_the_system_message_is_probed() -> None:

@@ -143,9 +143,17 @@ def test_denials_are_whole_or_absent(sentence: str, target: int) -> None:
 
 
 def test_long_sentences_do_not_end_the_choice_at_once() -> None:
-    """One sentence that is far too long leaves room for those that fit."""
-    endless = "I must " + "not 5 " * 2000 + "."
-    assert "I must have tea." in written(summarise(*said(endless, "OK.", "I must have tea."), target=100))
+    """A sentence that weighs most but does not fit leaves the room to the others."""
+    telling = "I must have 2 rooms, 3 nights and 4 beds for Alice Chen and Bob Lee at the Grand Hotel in Old Lisbon."
+    kept = written(summarise(*said(telling, "OK.", "I want tea."), target=35))
+    assert kept == ["OK.", "I want tea."]
+
+
+def test_only_the_users_constraints_are_the_users() -> None:
+    """What the assistant says must be is decided, not a constraint of the user."""
+    lines = summarise(*said("I must have tea.", "You must not smoke here.")).text.split("\n")
+    assert lines[1:3] == ["## Decided", "- You must not smoke here."]
+    assert lines[3:5] == ["## The user's hard constraints", "- I must have tea."]
 
 
 # --- forged structure ---
@@ -217,11 +225,11 @@ def test_thirty_rounds_stay_bounded() -> None:
     for number in range(30):
         texts = [f"Round {number}: I would like to see Hotel Number {number}.", f"It costs ${number}00 a night."]
         if number == 0:
-            texts.append("I must have 2 rooms for Alice Chen, 3 nights, 4 beds.")
+            texts.append("I must have room 2041 for Alice Chen.")
         result = summarizer(SummaryRequest(previous, said(*texts), 50, 300))
         assert result.text_tokens == COUNTER.text(result.text) <= 300
         previous = result.text
-    assert "- I must have 2 rooms for Alice Chen, 3 nights, 4 beds.\n" in result.text
+    assert "- I must have room 2041 for Alice Chen.\n" in result.text
     assert len(set(written(result))) == len(written(result))
 
 
