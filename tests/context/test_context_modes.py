@@ -11,6 +11,7 @@ from ctxmode_cli.context.context import Context, Recorded
 from ctxmode_cli.context.history import History
 from ctxmode_cli.context.manager import ContextManager
 from ctxmode_cli.context.plan import SummaryError, SummaryRequest, SummaryResult
+from ctxmode_cli.context.steps.budget import OverBudgetError
 from ctxmode_cli.conversation.parse import parse_message
 from ctxmode_cli.errors import CtxmodeError
 
@@ -270,6 +271,25 @@ def test_summary_that_does_not_fit_steps_down_to_zero() -> None:
         ("2-2", "zero", 0),
         ("summary 4-4", None, 4),
     ]
+
+
+def test_unsendable_request_pays_for_no_summary() -> None:
+    """Where the current input does not fit, no summary is called in vain."""
+    summarizer = Recorder()
+    session = manager("summary", summarizer, summary_threshold=0, summary_every=0, max_tokens=20)
+    for message in dialogue("u a u", u2="word " * 50):
+        session.append(message)
+    with pytest.raises(OverBudgetError):
+        session.build_context()
+    assert not summarizer.asked
+
+
+def test_dropped_messages_are_neither_sent_nor_told() -> None:
+    """What the budget or the window leaves out is counted as dropped; what the summary tells is not."""
+    window = manager("sliding", sliding_turns=1)
+    assert play(window, "s u a s u a u a u")[-1].dropped_messages(window.history) == 4
+    summarising = manager("summary", Recorder(), summary_threshold=1, summary_every=0)
+    assert play(summarising, "s u a s u a u a u")[-1].dropped_messages(summarising.history) == 0
 
 
 def test_late_result_of_a_summarised_call_drops_the_summary() -> None:

@@ -174,6 +174,11 @@ def test_replay_is_teacher_forced_and_sees_nothing_later() -> None:
     assert len(session.history) == 8
 
 
+def test_replay_completion_leaves_system_messages_in_a_reply_out() -> None:
+    """A system message between the parts of a reply is no part of its completion."""
+    assert replay_of("u a s a u a a s", "full").completion_tokens == [2 + 2, 2 + 2]
+
+
 def test_replay_rows_name_their_turn() -> None:
     """Rows are numbered by request and by turn: a tool loop is several requests in one turn."""
     session = replay_of("u a u a:c t:c a:d t:d a u", "zero")
