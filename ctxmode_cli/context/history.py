@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ctxmode_cli.conversation.message import Message
+from ctxmode_cli.conversation.message import SYSTEM_ROLES, Message
 from ctxmode_cli.tokens.counter import TokenCounter
 
 
@@ -93,7 +93,7 @@ class History:
         self.inside_group.append(False)
         self.tokens_before.append(self.tokens_before[-1] + tokens)
         role = message.role
-        if message.is_system:
+        if role in SYSTEM_ROLES:
             self.spoken_before.append(self.spoken_before[-1])
             self.systems.append(position)
             if self.leading_systems == position:
@@ -101,7 +101,7 @@ class History:
             return
         self.spoken_before.append(self.spoken_before[-1] + tokens)
         if role == "user":
-            if message.documents:
+            if "documents" in message.recorded and message.documents:
                 self.documented.append(position)
             if self._previous_role != "user" or self._one_turn_per_user_message:
                 self.turns.append(position)

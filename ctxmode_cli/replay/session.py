@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ctxmode_cli.context.config import ContextConfig
-from ctxmode_cli.context.context import Context
+from ctxmode_cli.context.context import Context, new_tuple
 from ctxmode_cli.context.history import History
 from ctxmode_cli.context.manager import ContextManager
 from ctxmode_cli.context.plan import Summarizer
@@ -126,7 +126,8 @@ def _request_row(manager: ContextManager, request: Request, turn: int) -> Reques
         context = manager.build_context()
     except OverBudgetError as error:
         return RequestRow(request.index, turn, None, error.reason, ())
-    return RequestRow(request.index, turn, context, None, mode_faults(context, manager.history, manager.budget))
+    faults = mode_faults(context, manager.history, manager.budget)
+    return new_tuple(RequestRow, (request.index, turn, context, None, faults))
 
 
 def _probe_rows(row: RequestRow, due: Sequence[Probe], places: FactPlaces) -> list[ProbeRow]:
@@ -141,8 +142,9 @@ def _completion_tokens(history: History, request: Request) -> int | None:
     if request.is_open:
         return None
     tokens = 0
+    counter = history.counter
     for position in range(request.position, request.reply_stop):
         message = history.messages[position]
         if message.role == "assistant":
-            tokens += history.range_tokens(position, position + 1) - history.counter.overhead(message)
+            tokens += history.range_tokens(position, position + 1) - counter.overhead(message)
     return tokens

@@ -82,15 +82,14 @@ def history_tokens(history: History, plan: Plan) -> int:
 def cut_history(history: History, plan: Plan, room: int) -> Plan:
     """The plan with its oldest turns cut until its history fits into `room` tokens.
 
-    The summary stays as long as it fits itself, since it stands for the most; without it the request is a `zero` one.
+    A summary stays as long as it fits itself, since it stands for the most; without it the request is a sliding one,
+    and where not even the last turn fits, a zero one.
     """
     turn_start = history.turn_start
-    summary_tokens = plan.summary.tokens if plan.summary else 0
-    if summary_tokens > room:
-        return plan._replace(start=turn_start, summary=None, summarised=0, stepped_down="zero")
-    first = bisect_left(
-        history.turns, True, key=lambda start: summary_tokens + history.spoken_tokens(start, turn_start) <= room
-    )
+    if plan.summary is not None and plan.summary.tokens > room:
+        plan = plan._replace(summary=None, summarised=0, stepped_down="sliding")
+    room -= plan.summary.tokens if plan.summary else 0
+    first = bisect_left(history.turns, True, key=lambda start: history.spoken_tokens(start, turn_start) <= room)
     start = max(plan.start, history.turns[first])
     stepped_down = "zero" if plan.stepped_down and start == turn_start else plan.stepped_down
     return plan._replace(start=start, stepped_down=stepped_down)
