@@ -79,7 +79,7 @@ def replay_and_report(
 def _relax_garbage_collection() -> None:
     """Look for reference cycles more rarely: a replay makes many small objects and no cycles."""
     gc.freeze()
-    gc.set_threshold(100_000, 50, 100)
+    gc.set_threshold(1_000_000)
 
 
 def _made_with(comparison: Comparison) -> dict[str, Any]:

@@ -11,7 +11,7 @@ _QUOTED = re.compile(r"《[^》]+》|“[^”]+”|「[^」]+」")
 _CUE_WEIGHTS = {"constraint": 6.0, "decision": 1.5, "small_talk": -2.0}
 _DIGITS = 8
 _NAMES = 4
-"""Digits and names beyond this add nothing: lists would crowd out everything else."""
+"""Digits and names (capitals, quoted titles) beyond this add nothing: lists would crowd out everything else."""
 _MARKS = ("", ".", ",", "!", "?", ";", ":")
 
 
@@ -35,13 +35,14 @@ def weigh(sentence: str) -> Weight:
     cues = _cues()
     shown = cues.english.keys() & sentence.lower().split()
     kinds = {cues.english[word] for word in shown} if shown else set()
-    names = sum(map(str.istitle, sentence.split()[1:]))
-    if not sentence.isascii():
-        kinds.update(kind for kind, cue in cues.chinese if cue in sentence)
-        names += len(_QUOTED.findall(sentence))
     data = sentence.encode("utf-8", "surrogatepass")
     digits = len(data) - len(data.translate(None, b"0123456789"))
-    weight = min(_DIGITS, digits) + 2.0 * min(_NAMES, names)
+    capitals = len(data) - len(data.translate(None, b"ABCDEFGHIJKLMNOPQRSTUVWXYZ"))
+    quoted = 0
+    if not sentence.isascii():
+        kinds.update(kind for kind, cue in cues.chinese if cue in sentence)
+        quoted = len(_QUOTED.findall(sentence))
+    weight = min(_DIGITS, digits) + 2.0 * min(_NAMES, max(0, capitals - 1) + quoted)  # a sentence begins with a capital
     if kinds:
         weight += sum(map(_CUE_WEIGHTS.__getitem__, kinds))
     return Weight(weight / (8 + len(sentence)) ** 0.5, "constraint" in kinds)
