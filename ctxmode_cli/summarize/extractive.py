@@ -79,11 +79,10 @@ class ExtractiveSummarizer:
         if request.previous is not None:
             prompt_tokens += self._counter.generated("system", previous.tokens)
         new = _new_lines(request.messages, known=set(map(_TEXT, previous.lines)))
-        lines = self._choose([*previous.lines, *new], lang, request.target_tokens)
-        parts = _parts(lines, lang)
-        written = _Written("".join(parts), sum(map(self._line_tokens, parts)), lines)
+        lines, text_tokens = self._choose([*previous.lines, *new], lang, request.target_tokens)
+        written = _Written(_write(lines, lang), text_tokens, lines)
         self._last = written
-        return SummaryResult(written.text, written.tokens, prompt_tokens)
+        return SummaryResult(written.text, text_tokens, prompt_tokens)
 
     @staticmethod
     def _lang(request: SummaryRequest) -> str:
@@ -101,25 +100,30 @@ class ExtractiveSummarizer:
             return last
         return _Written(summary, self._counter.text(summary), _read(summary))
 
-    def _choose(self, lines: Sequence[_Line], lang: str, target: int) -> list[_Line]:
-        """The best lines that fit, section by section, in the order they were said."""
+    def _choose(self, lines: Sequence[_Line], lang: str, target: int) -> tuple[list[_Line], int]:
+        """The best lines that fit, section by section in the order they were said, and the tokens of the whole text.
+
+        The headings of all sections that lines come from are set aside first.
+        """
         tokens_of = self._line_tokens
-        used = tokens_of(_TITLES[lang])
-        if used > target:
+        title = tokens_of(_TITLES[lang])
+        if title > target:
             raise SummaryError(f"the summary's target of {target} tokens does not hold its title")
-        used += sum(tokens_of(_HEADINGS[lang][section]) for section in set(map(_SECTION, lines)))
-        if used > target:
-            return []
-        ranked = sorted(lines, key=_SALIENCE, reverse=True)
-        *totals, used = takewhile(target.__ge__, accumulate(map(tokens_of, map(_TEXT, ranked)), initial=used))
-        chosen = set(ranked[: len(totals)])
-        for line in ranked[len(totals) :]:
-            if used > _FULL * target:
+        headings = [tokens_of(_HEADINGS[lang][section]) for section in set(map(_SECTION, lines))]
+        room = target - title - sum(headings)
+        texts = list(map(_TEXT, lines))
+        ranked = sorted(range(len(lines)), key=list(map(_SALIENCE, lines)).__getitem__, reverse=True)
+        totals = takewhile(room.__ge__, accumulate(map(tokens_of, map(texts.__getitem__, ranked)), initial=0))
+        *fitting, used = totals if room >= 0 else [0]
+        chosen = ranked[: len(fitting)]
+        for index in ranked[len(fitting) :]:
+            if used > _FULL * room:
                 break
-            if used + tokens_of(line.text) <= target:
-                used += tokens_of(line.text)
-                chosen.add(line)
-        return sorted(filter(chosen.__contains__, lines), key=_SECTION)
+            if used + tokens_of(texts[index]) <= room:
+                used += tokens_of(texts[index])
+                chosen.append(index)
+        best = sorted(map(lines.__getitem__, sorted(chosen)), key=_SECTION)
+        return best, title + used + sum(tokens_of(_HEADINGS[lang][section]) for section in set(map(_SECTION, best)))
 
 
 def _prompt(lang: str) -> Message:
@@ -158,10 +162,10 @@ def _new_lines(messages: Iterable[Message], known: set[str]) -> Iterator[_Line]:
             yield _Line(section, text, salience)
 
 
-def _parts(lines: Iterable[_Line], lang: str) -> list[str]:
-    """Title, headings and lines of a summary; the lines come section by section."""
+def _write(lines: Iterable[_Line], lang: str) -> str:
+    """The text of a summary of these lines, which come section by section."""
     parts = [_TITLES[lang]]
     for section, members in groupby(lines, key=_SECTION):
         parts.append(_HEADINGS[lang][section])
         parts.extend(map(_TEXT, members))
-    return parts
+    return "".join(parts)
