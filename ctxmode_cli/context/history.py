@@ -78,6 +78,8 @@ class History:
         """For each position, the tokens of the messages before it, system messages left out."""
         self._frame: Frame | None = None
         self._call_positions: dict[str, int] = {}
+        self._group_ends: dict[int, int] = {}
+        """By position of a call, that of its newest result: up to there `inside_group` is marked."""
         self._previous_role = ""
         self._one_turn_per_user_message = one_turn_per_user_message
 
@@ -121,8 +123,9 @@ class History:
                 self.steps.append(position)
             return
         self.answered_calls.append((call_position, position))
-        for between in range(call_position + 1, position + 1):
+        for between in range(self._group_ends.get(call_position, call_position) + 1, position + 1):
             self.inside_group[between] = True
+        self._group_ends[call_position] = position
         while self.steps[-1] > call_position:
             self.steps.pop()
         self._join_turns(call_position)

@@ -45,7 +45,6 @@ class FactPlaces:
         """Facts that the matcher does not find where the label says they are stated: never counted as in context."""
         for index in self.unmatched:
             self._positions[index] = []
-        self._unmatched = frozenset(self.unmatched)
         self._line_facts: dict[str, set[int]] = {}
         self._note_facts: dict[str, set[int]] = {}
 
@@ -57,17 +56,20 @@ class FactPlaces:
 
     def in_context(self, fact: int, context: Context) -> bool:
         """Whether what is sent carries the fact, the current input left out."""
+        positions = self._positions[fact]
+        if not positions:
+            return False
         notes = []
         for piece in context.pieces:
             if isinstance(piece, Note):
                 notes.append(piece)
-            elif piece.purpose != "input" and self.said_within(fact, piece.start, piece.stop):
-                return True
+            elif piece.purpose != "input":
+                first = bisect_left(positions, piece.start)
+                if first < len(positions) and positions[first] < piece.stop:
+                    return True
         return any(self._in_note(fact, note) for note in notes)  # last, since notes must be read first
 
     def _in_note(self, fact: int, note: Note) -> bool:
-        if fact in self._unmatched:
-            return False
         facts = self._note_facts.get(note.text)
         if facts is None:
             # Each line of a summary stands for itself; a line break within a document is white space.

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Self
 
-import regex  # type: ignore[import-untyped]
 import tiktoken
 
 from ctxmode_cli.conversation.message import ROLES, Message
@@ -143,6 +142,8 @@ def _has_long_run(text: str) -> bool:
 
 def _count_pieces(encoding: tiktoken.Encoding, text: str) -> int:
     """The same count as tiktoken's, slower: split by the encoding's own pattern, and each piece encoded alone."""
+    import regex  # type: ignore[import-untyped] # noqa: PLC0415 - few runs meet such a text
+
     # A lone surrogate becomes U+FFFD, as in tiktoken.
     text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     pieces = regex.finditer(encoding._pat_str, text)  # noqa: SLF001 - tiktoken has no public way to its own halves
