@@ -312,6 +312,13 @@ def test_limit_takes_the_first(ctxmode: Ctxmode, ten: str) -> None:
     assert report(ctxmode("compare", ten, "--limit", "99", *options))["data"]["conversations"] == 10
 
 
+def test_limit_names_its_source(ctxmode: Ctxmode, ten: str) -> None:
+    """A file that `--limit` does not read to its end is named with the digest of all of it."""
+    options = ("--modes", "zero", "--format", "json")
+    whole, first = (report(ctxmode("compare", ten, *limit, *options))["data"] for limit in ((), ("--limit", "2")))
+    assert whole["sources"] == first["sources"] != []
+
+
 def test_sample_goes_by_the_seed(ctxmode: Ctxmode, ten: str) -> None:
     """`--sample` takes as many as asked for; the same seed takes the same, another seed others."""
     options = ("--sample", "4", "--modes", "zero", "--format", "json")

@@ -308,12 +308,13 @@ class SlowSession:
 
 
 def _attempts(decision: Decision, turns: Sequence[int]) -> list[Decision]:
-    """The decision, then with one more of its oldest turns cut each time, then without its summary."""
+    """The decision, then with one more of its oldest turns cut each time, then the same without its summary."""
     cuts = [replace(decision, start=start) for start in turns if start >= decision.start]
     if decision.stepped_down:
         cuts[-1] = replace(cuts[-1], stepped_down="zero")
     if decision.summary:
-        cuts.append(Decision(turns[-1], stepped_down="zero"))
+        sliding = [Decision(start, stepped_down="sliding") for start in turns if start >= decision.start]
+        cuts += [*sliding[:-1], Decision(turns[-1], stepped_down="zero")]
     return [decision, *cuts]
 
 

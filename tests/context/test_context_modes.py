@@ -273,6 +273,21 @@ def test_summary_that_does_not_fit_steps_down_to_zero() -> None:
     ]
 
 
+def test_turns_go_in_where_only_the_summary_does_not_fit() -> None:
+    """Where the summary alone is over what the history may hold, turns that fit go in without it."""
+
+    def wordy(request: SummaryRequest) -> SummaryResult:
+        return SummaryResult("word " * 30, 31, request.messages_tokens)
+
+    config = ContextConfig(
+        mode="summary", model=MODEL, summary_threshold=1, summary_every=0, max_tokens=40, summary_role="assistant"
+    )
+    session = ContextManager(config, summarizer=wordy, history=History(counter()))
+    [*_, context] = play(session, "u a u a u")
+    # A turn is 2 x (3 + 1 + 2) = 12 tokens, the input 6, the opening 3: of 40, the summary's 3 + 1 + 31 leave too little.
+    assert (sent(context), context.stepped_down, context.trimmed) == ("2-3 4-4", "sliding", True)
+
+
 def test_unsendable_request_pays_for_no_summary() -> None:
     """Where the current input does not fit, no summary is called in vain."""
     summarizer = Recorder()
