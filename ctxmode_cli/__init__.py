@@ -16,12 +16,17 @@ __all__ = [
     "ExitCode",
     "ExtractiveSummarizer",
     "OverBudgetError",
+    "Summarizer",
+    "SummaryError",
+    "SummaryRequest",
+    "SummaryResult",
     "TokenCounter",
 ]
 
 if TYPE_CHECKING:
     from ctxmode_cli.context.config import ContextConfig, ContextMode
     from ctxmode_cli.context.manager import ContextManager
+    from ctxmode_cli.context.plan import Summarizer, SummaryError, SummaryRequest, SummaryResult
     from ctxmode_cli.context.steps.budget import OverBudgetError
     from ctxmode_cli.errors import CtxmodeError, ExitCode
     from ctxmode_cli.summarize.extractive import ExtractiveSummarizer
@@ -37,6 +42,10 @@ else:  # hidden from type checkers, to which any name would exist otherwise
         "ExitCode": "errors",
         "ExtractiveSummarizer": "summarize.extractive",
         "OverBudgetError": "context.steps.budget",
+        "Summarizer": "context.plan",
+        "SummaryError": "context.plan",
+        "SummaryRequest": "context.plan",
+        "SummaryResult": "context.plan",
         "TokenCounter": "tokens.counter",
     }
 

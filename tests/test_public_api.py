@@ -37,6 +37,10 @@ def test_the_public_names_are_the_promised_ones() -> None:
         "ExitCode",
         "ExtractiveSummarizer",
         "OverBudgetError",
+        "Summarizer",
+        "SummaryError",
+        "SummaryRequest",
+        "SummaryResult",
         "TokenCounter",
     ]
     assert set(ctxmode_cli.__all__) <= set(dir(ctxmode_cli))

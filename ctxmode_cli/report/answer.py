@@ -37,7 +37,7 @@ def _only(comparison: Comparison, name: str) -> str:
     """The sentence where just one mode was asked for, or just one can send anything."""
     mean = _mean(comparison, name)
     only = "" if len(comparison.modes) == 1 else ", as the only mode that can send any of these requests"
-    return f"{_named(comparison, name)} sends {mean:,.0f} tokens a request{_kept(comparison, name)}{only}."
+    return f"{_named(comparison, name)} sends {mean:,.0f} tokens a request{_calls(comparison, name)}{_kept(comparison, name)}{only}."
 
 
 def _cheapest(comparison: Comparison, names: Sequence[str], among: str) -> str:
@@ -47,7 +47,7 @@ def _cheapest(comparison: Comparison, names: Sequence[str], among: str) -> str:
     who = _named(comparison, first)
     if level:
         who = f"{', '.join([who, *(_named(comparison, name) for name in level[:-1])])} and {_named(comparison, level[-1])}"
-    text = f"{who} {'send' if level else 'sends'} the fewest tokens{among}: {mean:,.0f} a request"
+    text = f"{who} {'send' if level else 'sends'} the fewest tokens{among}: {mean:,.0f} a request{_calls(comparison, first)}"
     if comparison.baseline in {first, *level} or not baseline:
         return text
     of = f"{comparison.baseline}'s {baseline:,.0f}{_unsendable(comparison, comparison.baseline)}"
@@ -78,6 +78,16 @@ def _unsendable(comparison: Comparison, name: str) -> str:
     return f" ({counted(unsendable, 'request')} unsendable)" if unsendable else ""
 
 
+def _calls(comparison: Comparison, name: str) -> str:
+    """What a mode's summary calls take on top of its requests: they are billed too, at a price of their own."""
+    totals = comparison.modes[name]
+    calls = totals.summary_calls
+    if not calls.count:
+        return ""
+    more = (calls.prompt_tokens + calls.completion_tokens) / totals.requests
+    return f" (and {more:,.0f} more in {counted(calls.count, 'summary call')})"
+
+
 def _kept(comparison: Comparison, name: str) -> str:
     value = comparison.modes[name].recall.value
     return "" if value is None else f", with {percent(value)} of the facts in context"
@@ -89,4 +99,5 @@ def _next(comparison: Comparison, chosen: str, recalls: dict[str, Fraction]) -> 
     if not cheaper:
         return ""
     name = max(cheaper, key=recalls.__getitem__)
-    return f"; {_named(comparison, name)} sends {_mean(comparison, name):,.0f} but keeps only {percent(recalls[name])}"
+    sends = f"{_mean(comparison, name):,.0f}{_calls(comparison, name)}"
+    return f"; {_named(comparison, name)} sends {sends} but keeps only {percent(recalls[name])}"

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from ctxmode_cli.replay.results import Comparison
 from ctxmode_cli.report.answer import answer
-from ctxmode_cli.report.rows import COLUMNS, shown, table_rows
+from ctxmode_cli.report.rows import COLUMNS, Column, shown, table_rows
 from ctxmode_cli.report.text import heading, notes_lines
 from ctxmode_cli.report.visible import visible
 
@@ -41,11 +41,10 @@ def as_table(comparison: Comparison, *, width: int | None = None, colour: bool =
 
 
 def _table(comparison: Comparison, console: Console, width: int | None) -> str:
-    """The table alone; where the terminal is narrow, titles take several lines so that figures never do."""
-    titles = [column.title for column in COLUMNS]
-    broken = [title.replace("/", "/\n").replace(" ", "\n") for title in titles]
-    for shape in (titles, 2), (broken, 2), (broken, 1):
-        table = _grid(comparison, *shape)
+    """The table alone; in a narrow terminal titles take several lines, and then the median goes: figures never break."""
+    without_median = [column for column in COLUMNS if column.key != "tokens_p50"]
+    for columns, breaks, gap in (COLUMNS, False, 2), (COLUMNS, True, 2), (COLUMNS, True, 1), (without_median, True, 1):
+        table = _grid(comparison, columns, gap, breaks=breaks)
         if width is None or Measurement.get(console, console.options, table).maximum <= width:
             break
     with console.capture() as captured:
@@ -53,12 +52,13 @@ def _table(comparison: Comparison, console: Console, width: int | None) -> str:
     return "\n".join(line.rstrip() for line in captured.get().splitlines())
 
 
-def _grid(comparison: Comparison, titles: Sequence[str], gap: int) -> Table:
+def _grid(comparison: Comparison, columns: Sequence[Column], gap: int, *, breaks: bool) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, gap, 0, 0), header_style="bold")
-    for column, title in zip(COLUMNS, titles, strict=True):
+    for column in columns:
+        title = column.title.replace("/", "/\n").replace(" ", "\n") if breaks else column.title
         table.add_column(Text(title), justify="left" if column.key == "mode" else "right", vertical="bottom")
     for row in table_rows(comparison):
-        table.add_row(*(Text(visible(shown(column, row[column.key]))) for column in COLUMNS))
+        table.add_row(*(Text(visible(shown(column, row[column.key]))) for column in columns))
     return table
 
 

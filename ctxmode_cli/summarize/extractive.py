@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from importlib.resources import files
-from itertools import accumulate, groupby, takewhile
+from itertools import groupby
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -38,7 +38,7 @@ class _Line(NamedTuple):
     salience: float
 
 
-_SECTION, _TEXT, _SALIENCE = map(attrgetter, ("section", "text", "salience"))
+_SECTION = attrgetter("section")
 
 
 class _Written(NamedTuple):
@@ -78,7 +78,7 @@ class ExtractiveSummarizer:
         previous = self._previous(request.previous)
         if request.previous is not None:
             prompt_tokens += self._counter.generated("system", previous.tokens)
-        new = _new_lines(request.messages, known=set(map(_TEXT, previous.lines)))
+        new = _new_lines(request.messages, known={line.text for line in previous.lines})
         lines, text_tokens = self._choose([*previous.lines, *new], lang, request.target_tokens)
         written = _Written(_write(lines, lang), text_tokens, lines)
         self._last = written
@@ -106,24 +106,22 @@ class ExtractiveSummarizer:
         The headings of all sections that lines come from are set aside first.
         """
         tokens_of = self._line_tokens
+        headings = _HEADINGS[lang]
         title = tokens_of(_TITLES[lang])
         if title > target:
             raise SummaryError(f"the summary's target of {target} tokens does not hold its title")
-        headings = [tokens_of(_HEADINGS[lang][section]) for section in set(map(_SECTION, lines))]
-        room = target - title - sum(headings)
-        texts = list(map(_TEXT, lines))
-        ranked = sorted(range(len(lines)), key=list(map(_SALIENCE, lines)).__getitem__, reverse=True)
-        totals = takewhile(room.__ge__, accumulate(map(tokens_of, map(texts.__getitem__, ranked)), initial=0))
-        *fitting, used = totals if room >= 0 else [0]
-        chosen = ranked[: len(fitting)]
-        for index in ranked[len(fitting) :]:
-            if used > _FULL * room:
-                break
-            if used + tokens_of(texts[index]) <= room:
-                used += tokens_of(texts[index])
+        room = target - title - sum(tokens_of(headings[section]) for section in {line.section for line in lines})
+        used = 0
+        chosen: list[int] = []
+        for index in sorted(range(len(lines)), key=[-line.salience for line in lines].__getitem__):
+            tokens = tokens_of(lines[index].text)
+            if used + tokens <= room:
+                used += tokens
                 chosen.append(index)
-        best = sorted(map(lines.__getitem__, sorted(chosen)), key=_SECTION)
-        return best, title + used + sum(tokens_of(_HEADINGS[lang][section]) for section in set(map(_SECTION, best)))
+            elif used > _FULL * room:
+                break
+        best = sorted((lines[index] for index in sorted(chosen)), key=_SECTION)
+        return best, title + used + sum(tokens_of(headings[section]) for section in {line.section for line in best})
 
 
 def _prompt(lang: str) -> Message:
@@ -167,5 +165,5 @@ def _write(lines: Iterable[_Line], lang: str) -> str:
     parts = [_TITLES[lang]]
     for section, members in groupby(lines, key=_SECTION):
         parts.append(_HEADINGS[lang][section])
-        parts.extend(map(_TEXT, members))
+        parts.extend(line.text for line in members)
     return "".join(parts)
