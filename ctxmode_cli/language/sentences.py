@@ -3,8 +3,12 @@
 import re
 
 # The pattern begins with what is found quickest; what stands before is looked at only there.
-_FULL_STOP = re.compile(r"\.\s(?<!\b[A-Za-z]\.\s)(?<!\b[DMS][rst]\.\s)(?<!\bMrs\.\s)(?<!\bvs\.\s)")
-"""Not after one letter (e.g. a.m. J.), a title (Dr. Mr. Ms. Mrs. St.) or vs."""
+_FULL_STOP = re.compile(
+    r"\.\s(?<!\b[A-Za-z]\.\s)(?<!\b[DMS][rst]\.\s)(?<!\bMrs\.\s)(?<!\bvs\.\s)"
+    r"(?<!^\d\.\s)(?<!^\d\d\.\s)(?<![.!?:;]\s\d\.\s)(?<![.!?:;]\s\d\d\.\s)(?<![。！？：；]\d\.\s)",
+    re.MULTILINE,
+)
+"""Not after one letter (e.g. a.m. J.), a title (Dr. Mr. Ms. Mrs. St.) or vs., nor after the number of a list's item."""
 _ENDS = (("! ", "!\n"), ("? ", "?\n"))
 _CHINESE_ENDS = tuple((mark, f"{mark}\n") for mark in "。！？")
 _HAN = re.compile(r"[\u4e00-\u9fff]")

@@ -27,9 +27,13 @@ def answer(comparison: Comparison) -> str:
     keepers = [name for name, value in recalls.items() if value and value >= KEEPS_FACTS * best]
     if not keepers:
         return "No mode has any of the facts in context."
-    among = f" of the modes that keep the facts (at least {float(KEEPS_FACTS):.0%} of the best recall in context)"
+    keeping = f"at least {float(KEEPS_FACTS):.0%} of the best recall in context"
     chosen = _all_cheapest(comparison, keepers)[0]
-    text = f"{_cheapest(comparison, keepers, among)}{_kept(comparison, chosen)}"
+    if len(keepers) == 1:
+        text = f"Only {_named(comparison, chosen)} keeps the facts ({keeping}): {_spends(comparison, chosen)}"
+    else:
+        text = _cheapest(comparison, keepers, f" of the modes that keep the facts ({keeping})")
+    text += _kept(comparison, chosen)
     return f"{text}{_next(comparison, chosen, recalls)}."
 
 
@@ -43,12 +47,18 @@ def _only(comparison: Comparison, name: str) -> str:
 def _cheapest(comparison: Comparison, names: Sequence[str], among: str) -> str:
     """Who sends the fewest tokens, by itself or level with others, and how many of the baseline's."""
     first, *level = _all_cheapest(comparison, names)
-    mean, baseline = _mean(comparison, first), _mean(comparison, comparison.baseline)
     who = _named(comparison, first)
     if level:
         who = f"{', '.join([who, *(_named(comparison, name) for name in level[:-1])])} and {_named(comparison, level[-1])}"
-    text = f"{who} {'send' if level else 'sends'} the fewest tokens{among}: {mean:,.0f} a request{_calls(comparison, first)}"
-    if comparison.baseline in {first, *level} or not baseline:
+    text = f"{who} {'send' if level else 'sends'} the fewest tokens{among}"
+    return f"{text}: {_spends(comparison, first, related=comparison.baseline not in level)}"
+
+
+def _spends(comparison: Comparison, name: str, *, related: bool = True) -> str:
+    """What a mode's requests take, its summary calls on top, and how much that is of the baseline's."""
+    mean, baseline = _mean(comparison, name), _mean(comparison, comparison.baseline)
+    text = f"{mean:,.0f} a request{_calls(comparison, name)}"
+    if name == comparison.baseline or not related or not baseline:
         return text
     of = f"{comparison.baseline}'s {baseline:,.0f}{_unsendable(comparison, comparison.baseline)}"
     return f"{text}, {percent(mean / baseline)} of {of}"

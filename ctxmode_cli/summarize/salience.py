@@ -28,6 +28,8 @@ class _Cues(NamedTuple):
     """The kind of each word, with and without the mark that may follow it."""
     chinese: tuple[tuple[str, str], ...]
     """Kinds and substrings."""
+    no_constraint: re.Pattern[str]
+    """Phrases that sound like a constraint and are none."""
 
 
 def weigh(sentence: str) -> Weight:
@@ -43,9 +45,19 @@ def weigh(sentence: str) -> Weight:
         kinds.update(kind for kind, cue in cues.chinese if cue in sentence)
         quoted = len(_QUOTED.findall(sentence))
     weight = min(_DIGITS, digits) + 2.0 * min(_NAMES, max(0, capitals - 1) + quoted)  # a sentence begins with a capital
+    if "constraint" in kinds and _only_sounds_like_one(sentence):
+        kinds.remove("constraint")
     if kinds:
         weight += sum(map(_CUE_WEIGHTS.__getitem__, kinds))
     return Weight(weight / (8 + len(sentence)) ** 0.5, "constraint" in kinds)
+
+
+def _only_sounds_like_one(sentence: str) -> bool:
+    """Whether no cue of a constraint is left without the phrases that sound like one and are none."""
+    cues = _cues()
+    left = cues.no_constraint.sub(" ", sentence.lower())
+    english = any(cues.english.get(word) == "constraint" for word in left.split())
+    return not english and not any(kind == "constraint" and cue in left for kind, cue in cues.chinese)
 
 
 @cache
@@ -54,4 +66,5 @@ def _cues() -> _Cues:
     return _Cues(
         english={word + mark: kind for kind in _CUE_WEIGHTS for word in kinds[kind]["en"] for mark in _MARKS},
         chinese=tuple((kind, cue) for kind in _CUE_WEIGHTS for cue in kinds[kind]["zh"]),
+        no_constraint=re.compile("|".join(map(re.escape, kinds["no_constraint"]["en"] + kinds["no_constraint"]["zh"]))),
     )

@@ -20,6 +20,9 @@ CASES = [
     ("Use no nuts, e.g. almonds. Thanks", ["Use no nuts, e.g. almonds.", "Thanks"]),
     ("Not with Dr. Chen on St. Mary St. at 5 a.m. please", ["Not with Dr. Chen on St. Mary St. at 5 a.m. please"]),
     ("I do not want pets; children; or smoke. OK", ["I do not want pets; children; or smoke.", "OK"]),
+    ("1. Print it. 2. Bring it.", ["1. Print it.", "2. Bring it."]),
+    ("Steps: 1. Print.\n12. Bring 2. Thanks", ["Steps: 1. Print.", "12. Bring 2.", "Thanks"]),
+    ("步骤：1. 打印。2. 带来。", ["步骤：1. 打印。", "2. 带来。"]),
     ("不要香菜；葱；蒜。谢谢", ["不要香菜；葱；蒜。", "谢谢"]),
 ]
 
