@@ -1,7 +1,8 @@
 """What `-o` names: files and run folders, opened before the run and put in place only when all is written."""
 
+import itertools
 from collections.abc import Iterable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -54,6 +55,18 @@ class Outputs:
 
     files: list[OutputFile] = field(default_factory=list)
     folders: list["RunFolder"] = field(default_factory=list)
+
+
+def refuse_inputs(inputs: Iterable[str], outputs: Iterable[str]) -> None:
+    """Refuse to write over what is read, under whatever name.
+
+    Raises:
+        CtxmodeError: An output is one of the inputs.
+    """
+    for source, output in itertools.product(inputs, outputs):
+        with suppress(OSError):  # one of them is not there
+            if Path(output).samefile(source):
+                raise CtxmodeError("the output is one of the inputs", where=output, hint="write to another file")
 
 
 def open_outputs(names: Iterable[str], stack: ExitStack) -> Outputs:

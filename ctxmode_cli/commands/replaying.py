@@ -14,7 +14,7 @@ import typer
 from ctxmode_cli import __version__
 from ctxmode_cli.commands.console import note, wants_colour
 from ctxmode_cli.commands.options import ReplayOptions
-from ctxmode_cli.commands.outputs import open_outputs
+from ctxmode_cli.commands.outputs import open_outputs, refuse_inputs
 from ctxmode_cli.commands.progress import progress
 from ctxmode_cli.commands.source import Source
 from ctxmode_cli.context.config import ContextConfig
@@ -41,6 +41,7 @@ def replay_and_report(
     for config in configs.values():
         config.budget(counter.model.window)  # settings that leave no budget are told before anything is read
     source = Source(data, options)
+    refuse_inputs(source.inputs, options.output or ())
     with ExitStack() as stack:
         outputs = open_outputs(options.output or (), stack)
 

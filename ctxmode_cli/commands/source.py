@@ -37,6 +37,11 @@ class Source:
         return BUILT_IN_NAME if self._reading is None else ", ".join(self._reading.inputs)
 
     @property
+    def inputs(self) -> list[str]:
+        """The files that are read; none for the built-in sessions."""
+        return [] if self._reading is None else self._reading.inputs
+
+    @property
     def sources(self) -> list[tuple[str, str]]:
         """Name and sha256 of each input; of a file that a limit left unread, too."""
         if self._reading is None:

@@ -396,6 +396,22 @@ def test_output_replaces_only_when_all_is_well(ctxmode: Ctxmode, here: Path) -> 
     assert json.loads((here / "x.json").read_text())["data"]["skipped"] == 1
 
 
+@pytest.mark.parametrize("command", ["compare", "replay"])
+def test_output_that_is_an_input(ctxmode: Ctxmode, here: Path, command: str) -> None:
+    """What is read is never written over: under its name, another spelling, a link, or found in a directory."""
+    (here / "logs").mkdir()
+    (here / "logs" / "a.jsonl").write_text(UNLABELLED)
+    (here / "link.jsonl").symlink_to("logs/a.jsonl")
+    for data, output in (
+        ("logs/a.jsonl", "logs/a.jsonl"), ("logs", "./logs/a.jsonl"), ("logs/*", "link.jsonl"), ("link.jsonl", "logs/a.jsonl"),
+    ):  # fmt: skip
+        result = ctxmode(command, data, "-o", "other.json", "-o", output)
+        assert (result.code, result.out) == (2, "")
+        assert result.err == f"error: {output}: the output is one of the inputs\nhint: write to another file\n"
+    assert (here / "logs" / "a.jsonl").read_text() == UNLABELLED
+    assert sorted(path.name for path in here.iterdir()) == ["link.jsonl", "logs"]
+
+
 @pytest.mark.parametrize("place", ["folder.json", "file/x.json", "file/run"])
 def test_place_that_cannot_be_written(ctxmode: Ctxmode, talk: str, here: Path, place: str) -> None:
     """A place that cannot be written is told before the run, and nothing is left behind."""
