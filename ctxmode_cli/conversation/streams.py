@@ -11,7 +11,7 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, NamedTuple, Self, cast
@@ -110,6 +110,10 @@ class Content:
     def __init__(self, path: str) -> None:
         self._path = path
         self._file = sys.stdin.buffer if path == STDIN else Path(path).open("rb")  # noqa: SIM115 - closed on exit
+        self.is_file = path != STDIN and Path(path).is_file()
+        """Whether it can be read again: a file on disk, not a stream."""
+        self.ended = False
+        """Whether all of it was read, or as much as can be."""
         self._digest = hashlib.sha256()
         stored = RawStream(self._read_stored)
         head = stored.head()
@@ -130,7 +134,7 @@ class Content:
     @contextmanager
     def seekable(self) -> Iterator[BinaryIO]:
         """All decompressed bytes as a file that can be sought in: the file itself, or a temporary copy of a stream."""
-        if self.compression or self._path == STDIN or not Path(self._path).is_file():
+        if self.compression or not self.is_file:
             with tempfile.TemporaryFile() as spool:
                 shutil.copyfileobj(self.stream, spool, CHUNK)
                 spool.seek(0)
@@ -139,10 +143,15 @@ class Content:
             with Path(self._path).open("rb") as file:
                 yield file
 
+    def read_rest(self) -> None:
+        """Read what is left, for the digest's sake."""
+        with suppress(OSError):  # a broken disk; whoever read the content was told
+            while self._read_stored(CHUNK):
+                pass
+        self.ended = True
+
     def sha256(self) -> str:
-        """The hexadecimal SHA-256 of all bytes as stored; reads what is left of them."""
-        while self._read_stored(CHUNK):
-            pass
+        """The hexadecimal SHA-256 of the bytes that were read so far, as they are stored."""
         return self._digest.hexdigest()
 
     def _read_stored(self, size: int) -> bytes:
@@ -158,6 +167,15 @@ class Content:
     ) -> None:
         if self._file is not sys.stdin.buffer:
             self._file.close()
+
+
+def file_sha256(path: str) -> str | None:
+    """The hexadecimal SHA-256 of a file's bytes; None where it cannot be read, or is not a file on disk."""
+    with suppress(OSError):
+        if path != STDIN and Path(path).is_file():
+            with Path(path).open("rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()
+    return None
 
 
 @contextmanager
