@@ -4,12 +4,15 @@ import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 from typer.models import OptionInfo
 
 from ctxmode_cli.context.config import ContextConfig
+
+if TYPE_CHECKING:
+    from ctxmode_cli.replay.results import Selection
 
 SETTINGS = {
     "model": "Model: tokenizer, window.",
@@ -52,6 +55,14 @@ class ReplayOptions:
     ] = None
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Nothing on stderr but errors.")] = False
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say more on stderr.")] = False
+
+    @property
+    def selection(self) -> "Selection":
+        """What was chosen of the data, as the results tell it."""
+        from ctxmode_cli.replay.results import Selection
+
+        probes = self.probes or "labelled"
+        return Selection(self.limit, self.sample, probes, self.on_error, self.max_errors)
 
 
 def with_replay_options(command: Callable[..., None]) -> Callable[..., None]:

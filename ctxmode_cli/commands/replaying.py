@@ -66,6 +66,7 @@ def replay_and_report(
             modes=totals.modes,
             sources=source.sources,
             skipped=source.skipped,
+            selection=options.selection,
         )
         for folder in outputs.folders:
             folder.finish(as_json(comparison), _made_with(comparison))
@@ -91,6 +92,7 @@ def _made_with(comparison: Comparison) -> dict[str, Any]:
         "model": comparison.model,
         "encoding": comparison.encoding,
         "seed": comparison.seed,
+        "selection": asdict(comparison.selection),
         "settings": {name: asdict(config) for name, config in comparison.configs.items()},
         "inputs": [{"name": name, "sha256": sha256} for name, sha256 in comparison.sources],
     }

@@ -319,6 +319,27 @@ def test_limit_names_its_source(ctxmode: Ctxmode, ten: str) -> None:
     assert whole["sources"] == first["sources"] != []
 
 
+def test_what_was_selected_is_in_every_output(ctxmode: Ctxmode, ten: str, here: Path) -> None:
+    """JSON and run folder say how the data was chosen; table and Markdown say where it is not all of it."""
+    options = ("--modes", "zero", "--format", "json")
+    usual = {"limit": None, "sample": None, "probes": "labelled", "on_error": "fail", "max_errors": None}
+    assert report(ctxmode("compare", ten, *options))["selection"] == usual
+    chosen = ("--limit", "1", "--sample", "3", "--on-error", "skip", "--max-errors", "5")
+    printed = report(ctxmode("compare", ten, *chosen, *options, "-o", "run", "-o", "x.md"))
+    said = {"limit": 1, "sample": 3, "probes": "labelled", "on_error": "skip", "max_errors": 5}
+    assert printed["selection"] == json.loads((here / "run" / "run.json").read_text())["selection"] == said
+    for note in ("a sample of at most 3 conversations (--sample)", "at most the first 1 conversation (--limit)"):
+        assert f"not all of the data: {note}" in printed["notes"]
+        assert f"- not all of the data: {note}" in (here / "x.md").read_text()
+    assert not [note for note in report(ctxmode("compare", ten, *options))["notes"] if note.startswith("not all")]
+
+
+def test_all_probes_are_told(ctxmode: Ctxmode, talk: str) -> None:
+    """Which probes were asked for is told with the results."""
+    asked = report(ctxmode("compare", talk, "--probes", "all", "--format", "json"))
+    assert asked["selection"]["probes"] == "all"
+
+
 def test_sample_goes_by_the_seed(ctxmode: Ctxmode, ten: str) -> None:
     """`--sample` takes as many as asked for; the same seed takes the same, another seed others."""
     options = ("--sample", "4", "--modes", "zero", "--format", "json")
