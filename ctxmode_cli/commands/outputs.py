@@ -2,13 +2,14 @@
 
 import itertools
 from collections.abc import Iterable
-from contextlib import ExitStack, suppress
+from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from ctxmode_cli.errors import CtxmodeError
+from ctxmode_cli.conversation.streams import beside
+from ctxmode_cli.errors import CtxmodeError, system_errors
 from ctxmode_cli.report.formats import EXTENSIONS
 
 if TYPE_CHECKING:
@@ -20,33 +21,27 @@ class OutputFile:
 
     def __init__(self, path: Path) -> None:
         self.format = EXTENSIONS[path.suffix.lower()]
-        self.text = ""
         self._path = path
-        self._part = path.with_name(f".{path.name}.part")
+        self._open = ExitStack()
 
     def __enter__(self) -> Self:
-        if self._path.is_dir():
-            raise CtxmodeError("cannot write: it is a directory", where=str(self._path))
-        try:
-            self._part.touch()
-        except OSError as error:
-            raise self._fault(error) from None
+        with self._told():
+            self._part = self._open.enter_context(beside(self._path.resolve()))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        try:
-            if kind is None:
-                self._part.write_text(self.text, encoding="utf-8", newline="")
-                self._part.replace(self._path)
-        except OSError as fault:
-            raise self._fault(fault) from None
-        finally:
-            self._part.unlink(missing_ok=True)
+        with self._told():
+            self._open.__exit__(kind, error, trace)
 
-    def _fault(self, error: OSError) -> CtxmodeError:
-        return CtxmodeError(f"cannot write: {error.strerror}", where=str(self._path))
+    def write(self, text: str) -> None:
+        """Write the whole file."""
+        with self._told():
+            self._part.write_bytes(text.encode())
+
+    def _told(self) -> AbstractContextManager[None]:
+        return system_errors("the file cannot be written", where=str(self._path))
 
 
 @dataclass

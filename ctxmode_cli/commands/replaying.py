@@ -71,7 +71,7 @@ def replay_and_report(
         for folder in outputs.folders:
             folder.finish(as_json(comparison), _made_with(comparison))
         for file in outputs.files:
-            file.text = FORMATS[file.format](comparison)
+            file.write(FORMATS[file.format](comparison))
     _print(comparison, options.format)
     if options.probes is not None and not comparison.data.probes:
         note("error: recall was asked for and could not be evaluated: no labelled fact can be probed")

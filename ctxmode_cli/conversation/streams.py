@@ -17,12 +17,15 @@ from types import TracebackType
 from typing import BinaryIO, NamedTuple, Self, cast
 
 from ctxmode_cli.conversation.inputs import STDIN
-from ctxmode_cli.errors import CtxmodeError
+from ctxmode_cli.errors import system_errors
 
 CHUNK = 1 << 16
 """Bytes read at once; also the most that a damaged stream can lose before the damage."""
 HEAD = 4
 """Bytes that tell a compression or Parquet."""
+
+PART_PREFIX = ".ctxmode-"
+"""How the folders begin in which outputs lie until they are whole."""
 
 Read = Callable[[int], bytes]
 DAMAGE = (EOFError, OSError, zlib.error)
@@ -188,19 +191,35 @@ def open_output(path: str) -> Iterator[BinaryIO]:
     Raises:
         CtxmodeError: It cannot be written.
     """
-    if path == STDIN:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    target = Path(path).resolve()
-    part = target.with_name(f".{target.name}.part")
-    try:
-        if target.is_dir():
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        with part.open("wb") as file:
+    with system_errors("the file cannot be written", where="<stdout>" if path == STDIN else path):
+        if path == STDIN:
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
+            return
+        with beside(Path(path).resolve()) as part, part.open("wb") as file:
             yield file
+
+
+@contextmanager
+def beside(target: Path) -> Iterator[Path]:
+    """A place for a file or a folder that is moved to `target` when all went well, and removed when it did not.
+
+    It lies in a hidden folder of its own next to `target`, so that runs which write to one target never meet: the
+    last file to be moved wins, and a folder that is there already stays. What a killed run leaves harms no other.
+
+    Args:
+        target: Where it ends up.
+
+    Raises:
+        OSError: It cannot be made there, cannot be moved, or a folder is there already.
+    """
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    folder = Path(tempfile.mkdtemp(prefix=PART_PREFIX, dir=target.parent))
+    try:
+        # Inside, files get the rights that the user's umask gives; the folder itself is private.
+        part = folder / target.name
+        yield part
         part.replace(target)
-    except OSError as error:
-        raise CtxmodeError(f"the file cannot be written: {error.strerror or error}", where=path) from error
     finally:
-        part.unlink(missing_ok=True)
+        shutil.rmtree(folder, ignore_errors=True)

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pty
+import re
 import signal
 import struct
 import subprocess
@@ -13,6 +14,7 @@ import sys
 import termios
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -154,7 +156,7 @@ USAGE = [
     (["--sliding-turns", "-1"], "error: sliding_turns is -1, less than 0", ""),
     (["--summary-role", "user"], 'error: summary_role is "user"', "one of system, assistant"),
     (["-o", "x.pdf"], 'error: x.pdf: no format is written to ".pdf"', "hint: .json .jsonl .csv .md, or no extension"),
-    (["-o", "none/x.json"], "error: none/x.json: cannot write: No such file or directory", ""),
+    (["-o", "none/x.json"], "error: none/x.json: the file cannot be written: No such file or directory", ""),
     (["-o", "."], "error: .: the run folder exists already", "name another"),
 ]
 
@@ -238,7 +240,7 @@ def test_interrupt(tmp_path: Path) -> None:
         process.stdin.write(UNLABELLED.encode())  # and no end: the run waits for more
         process.stdin.flush()
         until = time.monotonic() + 30
-        while not (tmp_path / ".run.part" / "summaries.parquet").exists() and time.monotonic() < until:
+        while not list(tmp_path.glob(".ctxmode-*/run/summaries.parquet")) and time.monotonic() < until:
             time.sleep(0.02)
         time.sleep(0.2)
         process.send_signal(signal.SIGINT)
@@ -440,21 +442,36 @@ def test_place_that_cannot_be_written(ctxmode: Ctxmode, talk: str, here: Path, p
     (here / "file").write_text("")
     result = ctxmode("compare", talk, "-o", "y.csv", "-o", place, "-v")
     assert (result.code, result.out) == (2, "")
-    assert result.err.startswith(f"error: {place}: cannot ")
+    assert re.match(f"error: {place}: the (file|run folder) cannot be written: ", result.err)
     assert "replaying" not in result.err
     assert sorted(path.name for path in here.iterdir()) == ["file", "folder.json"]
 
 
 def test_disk_that_is_full(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An output that can no longer be written is an error of the user's disk, not of the program."""
-    file = outputs.OutputFile(here / "x.json")
+    (here / "x.json").write_text("old")
 
     def full(*_: object, **__: object) -> int:
         raise OSError(28, "No space left on device")
 
-    with pytest.raises(CtxmodeError, match="cannot write: No space left on device"), file:
-        monkeypatch.setattr(Path, "write_text", full)
-    assert not list(here.iterdir())
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(CtxmodeError, match="the file cannot be written: No space left"), ExitStack() as stack:
+        outputs.open_outputs(["x.json"], stack).files[0].write("new")
+    assert [path.name for path in here.iterdir()] == ["x.json"]
+    assert (here / "x.json").read_text() == "old"
+
+
+def test_two_runs_to_one_file(here: Path) -> None:
+    """Runs that write to one file at the same time do not meet; the last to end wins, with the usual rights."""
+    with outputs.OutputFile(here / "x.json") as first:
+        with outputs.OutputFile(here / "x.json") as second:
+            first.write("first")
+            second.write("second")
+        assert (here / "x.json").read_text() == "second"
+    assert (here / "x.json").read_text() == "first"
+    (here / "usual").touch()
+    assert (here / "x.json").stat().st_mode == (here / "usual").stat().st_mode
+    assert sorted(path.name for path in here.iterdir()) == ["usual", "x.json"]
 
 
 def test_same_output_twice(ctxmode: Ctxmode, talk: str, here: Path) -> None:
