@@ -10,7 +10,7 @@ import typer
 
 from ctxmode_cli import __version__
 from ctxmode_cli.commands.compare import compare
-from ctxmode_cli.commands.console import note, print_errors
+from ctxmode_cli.commands.console import note, print_errors, write_result
 from ctxmode_cli.commands.convert import convert
 from ctxmode_cli.commands.formats import formats
 from ctxmode_cli.commands.generate import generate
@@ -18,7 +18,7 @@ from ctxmode_cli.commands.models import models
 from ctxmode_cli.commands.modes import modes
 from ctxmode_cli.commands.replay import replay
 from ctxmode_cli.commands.tokenizer_check import tokenizer_check
-from ctxmode_cli.errors import CtxmodeError, ExitCode, InputErrors
+from ctxmode_cli.errors import CtxmodeError, ExitCode, InputErrors, system_errors
 
 EPILOG = "Exit codes: 0 passed, 1 a gate or check failed, 2 usage or bad input, 3 not evaluated, 4 internal error."
 
@@ -36,7 +36,7 @@ for command in (compare, replay, generate, convert, tokenizer_check, modes, mode
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        sys.stdout.write(f"ctxmode {__version__}\n")
+        write_result(f"ctxmode {__version__}\n")
         raise typer.Exit
 
 
@@ -87,8 +87,13 @@ def run() -> NoReturn:
     except SystemExit as stop:
         code = stop.code
     try:
-        sys.stdout.flush()
+        with system_errors("the result cannot be written", where="<stdout>"):
+            sys.stdout.flush()
         sys.stderr.flush()
     except BrokenPipeError:
         code = ExitCode.INTERRUPTED
+    except CtxmodeError as error:
+        if not code:  # else it was told, and this is what could not be written then
+            print_errors([error], 1)
+            code = ExitCode.USAGE
     os._exit(code if isinstance(code, int) else ExitCode.OK)

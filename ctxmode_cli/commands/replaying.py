@@ -12,7 +12,7 @@ from typing import Any
 import typer
 
 from ctxmode_cli import __version__
-from ctxmode_cli.commands.console import note, wants_colour
+from ctxmode_cli.commands.console import note, wants_colour, write_result
 from ctxmode_cli.commands.options import ReplayOptions
 from ctxmode_cli.commands.outputs import open_outputs, refuse_inputs
 from ctxmode_cli.commands.progress import progress
@@ -104,4 +104,4 @@ def _print(comparison: Comparison, form: str) -> None:
         text = as_table(comparison, width=width, colour=wants_colour())
     else:
         text = FORMATS[form](comparison)
-    sys.stdout.write(text)
+    write_result(text)

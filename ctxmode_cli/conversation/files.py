@@ -293,6 +293,9 @@ def _is_log(path: str) -> bool:
 
 
 def _begins_with_record(path: str) -> bool:
-    with Content(path) as content:
-        first = next(read_jsonl(content.stream, path), None)
+    try:
+        with Content(path) as content:
+            first = next(read_jsonl(content.stream, path), None)
+    except OSError:
+        return True  # it is read, so that its error is told
     return isinstance(first, tuple) and isinstance(first[1], dict) and "messages" in first[1]

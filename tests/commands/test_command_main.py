@@ -1,6 +1,10 @@
 """The entry point: version, help, and text that cannot play tricks."""
 
+import re
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -42,6 +46,30 @@ def test_help_names_every_option(ctxmode: Ctxmode, monkeypatch: pytest.MonkeyPat
             "--seed", "--limit", "--sample", "--format", "--output", "--on-error", "--max-errors",
         ):  # fmt: skip
             assert option in listed
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["compare", "--limit", "1"],
+        ["tokenizer-check"],
+        ["generate", "-n", "500"],
+        ["models"],
+        ["formats"],
+        ["--version"],
+    ],
+)
+def test_stdout_on_a_full_disk(arguments: list[str]) -> None:
+    """A result that cannot be written is an error of the user's disk, told once, whoever was writing."""
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "ctxmode_cli", *arguments], stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    assert done.returncode == 2
+    assert re.fullmatch(
+        rb"error: <stdout>: the (result|file) cannot be written: No space left on device\n", done.stderr
+    )
 
 
 def test_unknown_command(ctxmode: Ctxmode) -> None:

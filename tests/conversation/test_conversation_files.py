@@ -175,6 +175,27 @@ def test_a_json_file_in_a_directory_is_read_where_it_holds_records(here: Path) -
     assert read_ids("logs") == ["a"]
 
 
+def test_a_json_file_that_cannot_be_opened_is_one_error_in_a_directory(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What cannot be looked into is read all the same, so that its error is told at its name."""
+    (here / "logs").mkdir()
+    (here / "logs" / "a.jsonl").write_bytes(lines(record("a")))
+    (here / "logs" / "b.json").write_bytes(lines(record("b")))
+    opened = Path.open
+
+    def refuse(path: Path, *args: Any) -> Any:
+        if path.name == "b.json":
+            raise PermissionError(13, "Permission denied")  # root may open anything
+        return opened(path, *args)
+
+    monkeypatch.setattr(Path, "open", refuse)
+    reading = Reading(["logs"], on_error="skip")
+    assert [item.id for item in reading.conversations()] == ["a"]
+    assert [str(error) for error in reading.errors] == ["logs/b.json: the file cannot be read: Permission denied"]
+    assert [name for name, _ in reading.sources] == ["logs/a.jsonl"]
+
+
 def test_a_pipe_in_a_directory_is_left_alone(here: Path) -> None:
     """A FIFO that is not named itself is not waited for."""
     (here / "logs").mkdir()
