@@ -8,6 +8,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from ctxmode_cli.conversation.inputs import STDIN
 from ctxmode_cli.conversation.streams import beside
 from ctxmode_cli.errors import CtxmodeError, system_errors
 from ctxmode_cli.report.formats import EXTENSIONS
@@ -73,13 +74,16 @@ def open_outputs(names: Iterable[str], stack: ExitStack) -> Outputs:
     outputs = Outputs()
     for name in dict.fromkeys(names):
         path = Path(name)
-        if path.suffix.lower() in EXTENSIONS:
-            outputs.files.append(stack.enter_context(OutputFile(path)))
-        elif path.suffix:
-            hint = f"{' '.join(EXTENSIONS)}, or no extension for a run folder"
-            raise CtxmodeError(f'no format is written to "{path.suffix}"', where=name, hint=hint)
-        else:
+        if name == STDIN:
+            hint = "stdout has the result already, in the form that --format names"
+            raise CtxmodeError("-o takes a file or a run folder, and not stdout", where=name, hint=hint)
+        if not path.suffix or name.endswith("/"):
             from ctxmode_cli.replay.run_folder import RunFolder  # pyarrow is heavy, and only a run folder needs it
 
             outputs.folders.append(stack.enter_context(RunFolder(path)))
+        elif path.suffix.lower() in EXTENSIONS:
+            outputs.files.append(stack.enter_context(OutputFile(path)))
+        else:
+            hint = f"{' '.join(EXTENSIONS)}, or no extension (or a slash at the end) for a run folder"
+            raise CtxmodeError(f'no format is written to "{path.suffix}"', where=name, hint=hint)
     return outputs

@@ -5,7 +5,7 @@ import platform
 import shutil
 import sys
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import asdict
 from typing import Any
 
@@ -53,7 +53,8 @@ def replay_and_report(
             note(f"replaying {source.description} through {', '.join(modes)}")
         _relax_garbage_collection()
         replay = Replay(configs, counter, ExtractiveSummarizer(counter), probe_every_turn=options.probes == "all")
-        totals = run(progress(source.conversations(), quiet=options.quiet), replay, keep=keep, reject=source.reject)
+        with closing(progress(source.conversations(), quiet=options.quiet)) as conversations:
+            totals = run(conversations, replay, keep=keep, reject=source.reject)
         source.check_some_left(totals.data.conversations)
         comparison = Comparison(
             model=counter.model.name,

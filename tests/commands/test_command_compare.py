@@ -394,6 +394,28 @@ def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert last == ""
 
 
+@pytest.mark.parametrize(
+    ("last", "error"),
+    [
+        ("not JSON", "error: a.jsonl:2: invalid JSON"),
+        ('{"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {}}]}]}', "error: a.jsonl:2: "),
+    ],
+    ids=["while reading", "while replaying"],
+)
+def test_no_progress_beside_an_error(
+    ctxmode: Ctxmode, here: Path, monkeypatch: pytest.MonkeyPatch, last: str, error: str
+) -> None:
+    """Where an error ends the run, the live line is gone before it is told."""
+    (here / "a.jsonl").write_text(UNLABELLED + last)
+    terminal = Terminal()
+    monkeypatch.setattr(progress, "TERMINAL_SECONDS", 0.0)
+    monkeypatch.setattr("sys.stderr", terminal)
+    assert ctxmode("compare", "a.jsonl", "--model", "gpt-3.5-turbo").code == 2
+    shown, told = terminal.getvalue().split("\r\033[K")[-2:]
+    assert shown.startswith("1 conversation, ")
+    assert told.startswith(error)
+
+
 # --- -o ---
 
 
@@ -472,6 +494,22 @@ def test_two_runs_to_one_file(here: Path) -> None:
     (here / "usual").touch()
     assert (here / "x.json").stat().st_mode == (here / "usual").stat().st_mode
     assert sorted(path.name for path in here.iterdir()) == ["usual", "x.json"]
+
+
+def test_output_to_stdout(ctxmode: Ctxmode, talk: str, here: Path) -> None:
+    """`-o -` is no folder of that name but an error that says where the result is."""
+    result = ctxmode("compare", talk, "-o", "-")
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith("error: -: -o takes a file or a run folder, and not stdout\nhint: stdout has the")
+    assert not list(here.iterdir())
+
+
+def test_run_folder_with_a_dot_in_its_name(ctxmode: Ctxmode, talk: str, here: Path) -> None:
+    """A slash at its end makes any name a run folder's; without it, the extension decides."""
+    assert ctxmode("compare", talk, "-o", "v1.2/", "-o", "x.json/").code == 0
+    assert (here / "v1.2" / "run.json").exists()
+    assert (here / "x.json" / "run.json").exists()
+    assert ctxmode("compare", talk, "-o", "v1.3").code == 2
 
 
 def test_same_output_twice(ctxmode: Ctxmode, talk: str, here: Path) -> None:
