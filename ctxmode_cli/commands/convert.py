@@ -16,7 +16,10 @@ def convert(
     on_error: Annotated[Literal["fail", "skip"], typer.Option(help="What a bad record does.")] = "fail",
     max_errors: Annotated[int | None, typer.Option(min=0, help="Bad records that are borne.")] = None,
 ) -> None:
-    """Convert logs to the format and compression that OUT's extension names; nothing of a record is lost."""
+    """Convert logs to the format and compression that OUT's extension names; nothing of a record is lost.
+
+    Each option can also be set in the environment, as CTXMODE_ and its name.
+    """
     from ctxmode_cli.commands.outputs import refuse_inputs
     from ctxmode_cli.conversation.files import Reading, open_writer
 

@@ -16,6 +16,7 @@ from ctxmode_cli.commands.formats import formats
 from ctxmode_cli.commands.generate import generate
 from ctxmode_cli.commands.models import models
 from ctxmode_cli.commands.modes import modes
+from ctxmode_cli.commands.options import from_environment
 from ctxmode_cli.commands.replay import replay
 from ctxmode_cli.commands.tokenizer_check import tokenizer_check
 from ctxmode_cli.errors import CtxmodeError, ExitCode, InputErrors, system_errors
@@ -31,7 +32,7 @@ app = typer.Typer(
 )
 
 for command in (compare, replay, generate, convert, tokenizer_check, modes, models, formats):
-    app.command()(command)
+    app.command()(from_environment(command))
 
 
 def _print_version(wanted: bool) -> None:
@@ -67,13 +68,20 @@ def main() -> None:
         # typer ends with 1 where whoever read stdout has gone; here 1 means a failed gate.
         if isinstance(stop.__context__, BrokenPipeError):
             sys.exit(ExitCode.INTERRUPTED)
+        # It also ends so after an EOFError, which it takes for the end of a prompt; there are no prompts here.
+        if isinstance(stop.__context__, typer.Abort) and stop.__context__.__cause__:
+            _end_with_crash(stop.__context__.__cause__)
         raise
-    except Exception as error:  # noqa: BLE001 - the catch-all that keeps a crash from looking like a failed gate
-        note(f"internal error: {type(error).__name__}: {error}")
-        for line in "".join(traceback.format_tb(error.__traceback__)).splitlines():
-            note(line)
-        note("hint: this is a fault of ctxmode; please report it with the lines above")
-        sys.exit(ExitCode.INTERNAL)
+    except BaseException as error:  # noqa: BLE001 - the catch-all that keeps a crash, of a library in Rust too, from looking like a failed gate
+        _end_with_crash(error)
+
+
+def _end_with_crash(error: BaseException) -> NoReturn:
+    note(f"internal error: {type(error).__name__}: {error}")
+    for line in "".join(traceback.format_tb(error.__traceback__)).splitlines():
+        note(line)
+    note("hint: this is a fault of ctxmode; please report it with the lines above")
+    sys.exit(ExitCode.INTERNAL)
 
 
 def run() -> NoReturn:

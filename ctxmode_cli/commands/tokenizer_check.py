@@ -19,9 +19,7 @@ def tokenizer_check(
     data: Annotated[
         list[str] | None, typer.Argument(help="Your own logs: files, directories, globs, - for stdin.")
     ] = None,
-    model: Annotated[
-        str, typer.Option(help="Whose tokens the estimates are measured against.", envvar="CTXMODE_MODEL")
-    ] = "gpt-4o",
+    model: Annotated[str, typer.Option(help="Whose tokens the estimates are measured against.")] = "gpt-4o",
     output_format: Annotated[
         Literal["table", "json"], typer.Option("--format", help="Form of the result on stdout.")
     ] = "table",
@@ -29,6 +27,8 @@ def tokenizer_check(
     max_errors: Annotated[int | None, typer.Option(min=0, help="Bad records that are borne.")] = None,
 ) -> None:
     """Check golden counts, vocabularies and the model table; measure the error of the usual estimates.
+
+    Each option can also be set in the environment, as CTXMODE_ and its name.
 
     Any mismatch exits with 1. Errors of estimates, and of usage recorded in DATA, are only reported.
     """

@@ -232,6 +232,26 @@ def test_internal_error(ctxmode: Ctxmode, talk: str, here: Path, monkeypatch: py
     assert not list(here.iterdir())
 
 
+class PanicException(BaseException):
+    """What a library in Rust raises where it panics."""
+
+
+@pytest.mark.parametrize("crash", [EOFError, PanicException, GeneratorExit, OSError])
+def test_crash_is_never_a_failed_gate(
+    ctxmode: Ctxmode, talk: str, monkeypatch: pytest.MonkeyPatch, crash: type[BaseException]
+) -> None:
+    """Whatever a fault of the program is called, it exits with 4 and asks for a report."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise crash("no")
+
+    monkeypatch.setattr(replaying, "run", fail)
+    result = ctxmode("compare", talk)
+    assert (result.code, result.out) == (4, "")
+    assert f"internal error: {crash.__name__}: no\n" in result.err
+    assert result.err.endswith("please report it with the lines above\n")
+
+
 def test_interrupt(tmp_path: Path) -> None:
     """Ctrl-C in the middle of a run exits with 130, quietly, and leaves no half output."""
     arguments = ["compare", "-", "-q", "-o", str(tmp_path / "x.json"), "-o", str(tmp_path / "run")]
