@@ -2,12 +2,12 @@
 
 import hashlib
 import itertools
-import json
 from collections.abc import Iterable, Iterator, Sequence
 
 from ctxmode_cli.commands.options import ReplayOptions
 from ctxmode_cli.conversation.conversation import Conversation
 from ctxmode_cli.conversation.files import Reading, sample
+from ctxmode_cli.conversation.jsonl import sorted_json
 from ctxmode_cli.conversation.parse import parse_conversation
 from ctxmode_cli.errors import CtxmodeError, InputErrors
 
@@ -79,5 +79,5 @@ class Source:
         from ctxmode_cli.generate.sessions import generate_sessions
 
         for number, record in enumerate(generate_sessions(BUILT_IN_SESSIONS, BUILT_IN_SEED), 1):
-            self._built_in_digest.update(json.dumps(record, sort_keys=True).encode())
+            self._built_in_digest.update(sorted_json(record).encode())
             yield parse_conversation(record, where=f"session {number}", default_id=str(number))

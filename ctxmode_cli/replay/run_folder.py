@@ -1,6 +1,5 @@
 """The run folder: one row per request, probe and summary call, as Parquet, beside the results."""
 
-import json
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, ExitStack, closing
 from pathlib import Path
@@ -12,6 +11,7 @@ import pyarrow.parquet as pq
 
 from ctxmode_cli.context.context import Context
 from ctxmode_cli.context.history import History
+from ctxmode_cli.conversation.jsonl import sorted_json
 from ctxmode_cli.conversation.streams import beside
 from ctxmode_cli.errors import CtxmodeError, system_errors
 from ctxmode_cli.replay.session import SessionReplay
@@ -170,10 +170,9 @@ class RunFolder:
             results: `results.json`.
             run: Settings, versions and input digests.
         """
-        text = json.dumps(run, indent=2, sort_keys=True, ensure_ascii=True)
         with self._told():
             (self._part / "results.json").write_text(results, encoding="utf-8")
-            (self._part / "run.json").write_text(f"{text}\n", encoding="utf-8")
+            (self._part / "run.json").write_text(f"{sorted_json(run, indent=2)}\n", encoding="utf-8")
 
 
 def _sent(context: Context, history: History) -> dict[str, Any]:

@@ -234,6 +234,14 @@ def test_disk_that_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert not list(tmp_path.iterdir())
 
 
+def test_run_json_is_the_same_bytes_for_equal_settings(tmp_path: Path) -> None:
+    """Keys are sorted, and text that no encoding carries is escaped."""
+    with RunFolder(tmp_path / "run") as folder:
+        folder.finish("", {"b": "日\ud800", "a": [1]})
+    written = (tmp_path / "run" / "run.json").read_bytes()
+    assert written == b'{\n  "a": [\n    1\n  ],\n  "b": "\\u65e5\\ud800"\n}\n'
+
+
 def test_results_and_settings_stand_beside_the_rows(run: tuple[Path, Totals]) -> None:
     """results.json is the text it was given, run.json sorted JSON."""
     assert (run[0] / "results.json").read_text() == "{}\n"
