@@ -1,5 +1,6 @@
 """The entry point: the list of commands, and the one place that prints an error and chooses an exit code."""
 
+import errno
 import io
 import os
 import sys
@@ -77,6 +78,11 @@ def main() -> None:
 
 
 def _end_with_crash(error: BaseException) -> NoReturn:
+    if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        # Whoever was writing, such as the library that prints the help: a full disk is no fault of ctxmode.
+        where = str(error.filename or "<stdout>")
+        print_errors([CtxmodeError(f"the result cannot be written: {error.strerror}", where=where)], 1)
+        sys.exit(ExitCode.USAGE)
     note(f"internal error: {type(error).__name__}: {error}")
     for line in "".join(traceback.format_tb(error.__traceback__)).splitlines():
         note(line)

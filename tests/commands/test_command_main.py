@@ -89,6 +89,8 @@ def test_environment_names_are_those_of_the_options(
         ["models"],
         ["formats"],
         ["--version"],
+        ["--help"],
+        ["compare", "-h"],
     ],
 )
 def test_stdout_on_a_full_disk(arguments: list[str]) -> None:
