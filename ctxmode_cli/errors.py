@@ -1,6 +1,7 @@
 """The one error type that reaches the user, and the exit codes that the command line promises."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from enum import IntEnum
 
 
@@ -52,3 +53,23 @@ class InputErrors(CtxmodeError):  # noqa: N818 - it is several errors
         super().__init__(errors[0].message, hint=errors[0].hint, where=errors[0].where)
         self.errors = list(errors)
         self.total = total
+
+
+@contextmanager
+def system_errors(message: str, *, where: str) -> Iterator[None]:
+    """Tell what the operating system refuses as an error of the place, which the user can act on.
+
+    Args:
+        message: What could not be done, such as "the file cannot be written".
+        where: The place.
+
+    Raises:
+        CtxmodeError: The operating system refused something.
+        BrokenPipeError: Whoever read a pipe has gone, which is no error.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise CtxmodeError(f"{message}: {error.strerror or error}", where=where) from error

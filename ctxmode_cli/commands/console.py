@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from ctxmode_cli.errors import CtxmodeError
+from ctxmode_cli.errors import CtxmodeError, system_errors
 from ctxmode_cli.report.visible import visible
 from ctxmode_cli.report.words import counted
 
@@ -14,6 +14,17 @@ MAX_ERRORS_SHOWN = 10
 def note(line: str) -> None:
     """Write one line to stderr, where everything goes that is not the result."""
     sys.stderr.write(visible(line) + "\n")
+
+
+def write_result(text: str) -> None:
+    """Write to stdout, where nothing goes that is not the result.
+
+    Raises:
+        CtxmodeError: It cannot be written, for example to a full disk.
+    """
+    with system_errors("the result cannot be written", where="<stdout>"):
+        sys.stdout.write(text)
+        sys.stdout.flush()
 
 
 def print_errors(errors: Sequence[CtxmodeError], total: int) -> None:

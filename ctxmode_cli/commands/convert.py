@@ -1,7 +1,5 @@
 """`ctxmode convert`: any readable log to JSON lines or Parquet."""
 
-from collections.abc import Sequence
-from pathlib import Path
 from typing import Annotated, Literal
 
 import typer
@@ -18,14 +16,18 @@ def convert(
     on_error: Annotated[Literal["fail", "skip"], typer.Option(help="What a bad record does.")] = "fail",
     max_errors: Annotated[int | None, typer.Option(min=0, help="Bad records that are borne.")] = None,
 ) -> None:
-    """Convert logs to the format and compression that OUT's extension names; nothing of a record is lost."""
+    """Convert logs to the format and compression that OUT's extension names; nothing of a record is lost.
+
+    Each option can also be set in the environment, as CTXMODE_ and its name.
+    """
+    from ctxmode_cli.commands.outputs import refuse_inputs
     from ctxmode_cli.conversation.files import Reading, open_writer
 
     *inputs, output = paths
     if not inputs:
         raise CtxmodeError("an input and an output are needed", hint="ctxmode convert logs.jsonl.gz logs.parquet")
     reading = Reading(inputs, on_error=on_error, max_errors=max_errors)
-    _refuse_own_input(reading.inputs, output)
+    refuse_inputs(reading.inputs, [output])
     count = 0
     with open_writer(output) as writer:
         for conversation in reading.conversations():
@@ -33,11 +35,3 @@ def convert(
             count += 1
     skipped = f", {reading.skipped:,} bad skipped" if reading.skipped else ""
     note(f"{count:,} {'conversation' if count == 1 else 'conversations'} written to {output}{skipped}")
-
-
-def _refuse_own_input(inputs: Sequence[str], output: str) -> None:
-    target = Path(output)
-    for path in inputs:
-        source = Path(path)
-        if target.exists() and source.exists() and target.samefile(source):
-            raise CtxmodeError("the output is one of the inputs", where=output, hint="write to another file")

@@ -1,6 +1,6 @@
 """`ctxmode formats`: the formats and compressions that are read and written."""
 
-import sys
+from ctxmode_cli.commands.console import write_result
 
 
 def formats() -> None:
@@ -9,6 +9,6 @@ def formats() -> None:
     from ctxmode_cli.conversation.streams import COMPRESSIONS
 
     for form in FORMATS:
-        sys.stdout.write(f"{form.name:<8} {' '.join(form.extensions):<22} {form.description}\n")
+        write_result(f"{form.name:<8} {' '.join(form.extensions):<22} {form.description}\n")
     for compression in COMPRESSIONS:
-        sys.stdout.write(f"{compression.name:<8} {compression.extension:<22} compression of any of them\n")
+        write_result(f"{compression.name:<8} {compression.extension:<22} compression of any of them\n")

@@ -15,7 +15,10 @@ def generate(
         str, typer.Option("--output", "-o", metavar="FILE", help='The file to write, such as s.jsonl; "-" is stdout.')
     ] = "-",
 ) -> None:
-    """Write labelled customer-service sessions, as JSON lines or as FILE's extension says."""
+    """Write labelled customer-service sessions, as JSON lines or as FILE's extension says.
+
+    Each option can also be set in the environment, as CTXMODE_ and its name.
+    """
     if sessions < 1:
         raise CtxmodeError(f"cannot generate {sessions} sessions", hint="--sessions is a whole number from 1 up")
     from ctxmode_cli.conversation.files import open_writer

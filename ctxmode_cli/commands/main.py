@@ -1,5 +1,6 @@
 """The entry point: the list of commands, and the one place that prints an error and chooses an exit code."""
 
+import errno
 import io
 import os
 import sys
@@ -10,15 +11,16 @@ import typer
 
 from ctxmode_cli import __version__
 from ctxmode_cli.commands.compare import compare
-from ctxmode_cli.commands.console import note, print_errors
+from ctxmode_cli.commands.console import note, print_errors, write_result
 from ctxmode_cli.commands.convert import convert
 from ctxmode_cli.commands.formats import formats
 from ctxmode_cli.commands.generate import generate
 from ctxmode_cli.commands.models import models
 from ctxmode_cli.commands.modes import modes
+from ctxmode_cli.commands.options import from_environment
 from ctxmode_cli.commands.replay import replay
 from ctxmode_cli.commands.tokenizer_check import tokenizer_check
-from ctxmode_cli.errors import CtxmodeError, ExitCode, InputErrors
+from ctxmode_cli.errors import CtxmodeError, ExitCode, InputErrors, system_errors
 
 EPILOG = "Exit codes: 0 passed, 1 a gate or check failed, 2 usage or bad input, 3 not evaluated, 4 internal error."
 
@@ -31,12 +33,12 @@ app = typer.Typer(
 )
 
 for command in (compare, replay, generate, convert, tokenizer_check, modes, models, formats):
-    app.command()(command)
+    app.command()(from_environment(command))
 
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        sys.stdout.write(f"ctxmode {__version__}\n")
+        write_result(f"ctxmode {__version__}\n")
         raise typer.Exit
 
 
@@ -67,13 +69,25 @@ def main() -> None:
         # typer ends with 1 where whoever read stdout has gone; here 1 means a failed gate.
         if isinstance(stop.__context__, BrokenPipeError):
             sys.exit(ExitCode.INTERRUPTED)
+        # It also ends so after an EOFError, which it takes for the end of a prompt; there are no prompts here.
+        if isinstance(stop.__context__, typer.Abort) and stop.__context__.__cause__:
+            _end_with_crash(stop.__context__.__cause__)
         raise
-    except Exception as error:  # noqa: BLE001 - the catch-all that keeps a crash from looking like a failed gate
-        note(f"internal error: {type(error).__name__}: {error}")
-        for line in "".join(traceback.format_tb(error.__traceback__)).splitlines():
-            note(line)
-        note("hint: this is a fault of ctxmode; please report it with the lines above")
-        sys.exit(ExitCode.INTERNAL)
+    except BaseException as error:  # noqa: BLE001 - the catch-all that keeps a crash, of a library in Rust too, from looking like a failed gate
+        _end_with_crash(error)
+
+
+def _end_with_crash(error: BaseException) -> NoReturn:
+    if isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        # Whoever was writing, such as the library that prints the help: a full disk is no fault of ctxmode.
+        where = str(error.filename or "<stdout>")
+        print_errors([CtxmodeError(f"the result cannot be written: {error.strerror}", where=where)], 1)
+        sys.exit(ExitCode.USAGE)
+    note(f"internal error: {type(error).__name__}: {error}")
+    for line in "".join(traceback.format_tb(error.__traceback__)).splitlines():
+        note(line)
+    note("hint: this is a fault of ctxmode; please report it with the lines above")
+    sys.exit(ExitCode.INTERNAL)
 
 
 def run() -> NoReturn:
@@ -87,8 +101,13 @@ def run() -> NoReturn:
     except SystemExit as stop:
         code = stop.code
     try:
-        sys.stdout.flush()
+        with system_errors("the result cannot be written", where="<stdout>"):
+            sys.stdout.flush()
         sys.stderr.flush()
     except BrokenPipeError:
         code = ExitCode.INTERRUPTED
+    except CtxmodeError as error:
+        if not code:  # else it was told, and this is what could not be written then
+            print_errors([error], 1)
+            code = ExitCode.USAGE
     os._exit(code if isinstance(code, int) else ExitCode.OK)

@@ -1,10 +1,10 @@
 """`ctxmode models`: the models whose tokens can be counted."""
 
-import sys
 from typing import Annotated, Literal
 
 import typer
 
+from ctxmode_cli.commands.console import write_result
 from ctxmode_cli.commands.tables import write_table
 
 
@@ -27,7 +27,7 @@ def models(
             }
             for model in found
         }
-        sys.stdout.write(to_json({"format": 1, "date": table_date(), "models": entries}) + "\n")
+        write_result(to_json({"format": 1, "date": table_date(), "models": entries}) + "\n")
         return
     rows = ((model.name, model.encoding, str(model.image_rule or "unknown"), f"{model.window:,}") for model in found)
     columns = ("model", "encoding", "tokens of an image", "window (tokens)")

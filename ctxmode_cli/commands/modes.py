@@ -1,7 +1,6 @@
 """`ctxmode modes`: the modes there are."""
 
-import sys
-
+from ctxmode_cli.commands.console import write_result
 from ctxmode_cli.context.config import ContextMode
 
 DESCRIPTIONS = {
@@ -15,4 +14,4 @@ DESCRIPTIONS = {
 def modes() -> None:
     """List the context modes."""
     for mode, description in DESCRIPTIONS.items():
-        sys.stdout.write(f"{mode:<8} {description}\n")
+        write_result(f"{mode:<8} {description}\n")

@@ -4,12 +4,15 @@ import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import Annotated, Any, Literal, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 from typer.models import OptionInfo
 
 from ctxmode_cli.context.config import ContextConfig
+
+if TYPE_CHECKING:
+    from ctxmode_cli.replay.results import Selection
 
 SETTINGS = {
     "model": "Model: tokenizer, window.",
@@ -53,6 +56,14 @@ class ReplayOptions:
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Nothing on stderr but errors.")] = False
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say more on stderr.")] = False
 
+    @property
+    def selection(self) -> "Selection":
+        """What was chosen of the data, as the results tell it."""
+        from ctxmode_cli.replay.results import Selection
+
+        probes = self.probes or "labelled"
+        return Selection(self.limit, self.sample, probes, self.on_error, self.max_errors)
+
 
 def with_replay_options(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the shared options; it receives them as `settings` (of a mode) and `options`."""
@@ -77,10 +88,6 @@ def with_replay_options(command: Callable[..., None]) -> Callable[..., None]:
             **values,
         )
 
-    for parameter in own:
-        [info] = parameter.annotation.__metadata__
-        if isinstance(info, OptionInfo):
-            _set_envvar(info, parameter.name)
     keyword_only = [parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in (*own, *settings, *options)]
     wrapper.__signature__ = inspect.Signature(keyword_only)  # type: ignore[attr-defined]
     wrapper.__annotations__ = {}
@@ -90,12 +97,17 @@ def with_replay_options(command: Callable[..., None]) -> Callable[..., None]:
 def _option(name: str, annotation: Any, owner: type) -> inspect.Parameter:
     """An option with the default of its dataclass field."""
     default = next(field.default for field in fields(owner) if field.name == name)
-    [info] = annotation.__metadata__
-    _set_envvar(info, name)
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
-def _set_envvar(info: OptionInfo, name: str) -> None:
-    """Let the environment set the option as CTXMODE_NAME; the help says so once, not for each."""
-    info.envvar = f"CTXMODE_{name.upper()}"
-    info.show_envvar = False
+def from_environment(command: Callable[..., None]) -> Callable[..., None]:
+    """Let the environment set each option of a command as CTXMODE_ and its name; the help says so once, not for each."""
+    for parameter in inspect.signature(command).parameters.values():
+        [info] = parameter.annotation.__metadata__
+        if isinstance(info, OptionInfo):
+            # Inside Annotated, typer keeps the first name of an option where its default would stand.
+            names = [str(name) for name in (info.default, *(info.param_decls or ())) if str(name).startswith("--")]
+            name = names[0].removeprefix("--") if names else parameter.name
+            info.envvar = f"CTXMODE_{name.replace('-', '_').upper()}"
+            info.show_envvar = False
+    return command

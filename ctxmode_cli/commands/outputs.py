@@ -1,13 +1,16 @@
 """What `-o` names: files and run folders, opened before the run and put in place only when all is written."""
 
+import itertools
 from collections.abc import Iterable
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
-from ctxmode_cli.errors import CtxmodeError
+from ctxmode_cli.conversation.inputs import STDIN
+from ctxmode_cli.conversation.streams import beside
+from ctxmode_cli.errors import CtxmodeError, system_errors
 from ctxmode_cli.report.formats import EXTENSIONS
 
 if TYPE_CHECKING:
@@ -19,33 +22,27 @@ class OutputFile:
 
     def __init__(self, path: Path) -> None:
         self.format = EXTENSIONS[path.suffix.lower()]
-        self.text = ""
         self._path = path
-        self._part = path.with_name(f".{path.name}.part")
+        self._open = ExitStack()
 
     def __enter__(self) -> Self:
-        if self._path.is_dir():
-            raise CtxmodeError("cannot write: it is a directory", where=str(self._path))
-        try:
-            self._part.touch()
-        except OSError as error:
-            raise self._fault(error) from None
+        with self._told():
+            self._part = self._open.enter_context(beside(self._path.resolve()))
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        try:
-            if kind is None:
-                self._part.write_text(self.text, encoding="utf-8", newline="")
-                self._part.replace(self._path)
-        except OSError as fault:
-            raise self._fault(fault) from None
-        finally:
-            self._part.unlink(missing_ok=True)
+        with self._told():
+            self._open.__exit__(kind, error, trace)
 
-    def _fault(self, error: OSError) -> CtxmodeError:
-        return CtxmodeError(f"cannot write: {error.strerror}", where=str(self._path))
+    def write(self, text: str) -> None:
+        """Write the whole file."""
+        with self._told():
+            self._part.write_bytes(text.encode())
+
+    def _told(self) -> AbstractContextManager[None]:
+        return system_errors("the file cannot be written", where=str(self._path))
 
 
 @dataclass
@@ -54,6 +51,18 @@ class Outputs:
 
     files: list[OutputFile] = field(default_factory=list)
     folders: list["RunFolder"] = field(default_factory=list)
+
+
+def refuse_inputs(inputs: Iterable[str], outputs: Iterable[str]) -> None:
+    """Refuse to write over what is read, under whatever name.
+
+    Raises:
+        CtxmodeError: An output is one of the inputs.
+    """
+    for source, output in itertools.product(inputs, outputs):
+        with suppress(OSError):  # one of them is not there
+            if Path(output).samefile(source):
+                raise CtxmodeError("the output is one of the inputs", where=output, hint="write to another file")
 
 
 def open_outputs(names: Iterable[str], stack: ExitStack) -> Outputs:
@@ -65,13 +74,16 @@ def open_outputs(names: Iterable[str], stack: ExitStack) -> Outputs:
     outputs = Outputs()
     for name in dict.fromkeys(names):
         path = Path(name)
-        if path.suffix.lower() in EXTENSIONS:
-            outputs.files.append(stack.enter_context(OutputFile(path)))
-        elif path.suffix:
-            hint = f"{' '.join(EXTENSIONS)}, or no extension for a run folder"
-            raise CtxmodeError(f'no format is written to "{path.suffix}"', where=name, hint=hint)
-        else:
+        if name == STDIN:
+            hint = "stdout has the result already, in the form that --format names"
+            raise CtxmodeError("-o takes a file or a run folder, and not stdout", where=name, hint=hint)
+        if not path.suffix or name.endswith("/"):
             from ctxmode_cli.replay.run_folder import RunFolder  # pyarrow is heavy, and only a run folder needs it
 
             outputs.folders.append(stack.enter_context(RunFolder(path)))
+        elif path.suffix.lower() in EXTENSIONS:
+            outputs.files.append(stack.enter_context(OutputFile(path)))
+        else:
+            hint = f"{' '.join(EXTENSIONS)}, or no extension (or a slash at the end) for a run folder"
+            raise CtxmodeError(f'no format is written to "{path.suffix}"', where=name, hint=hint)
     return outputs

@@ -5,16 +5,16 @@ import platform
 import shutil
 import sys
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from dataclasses import asdict
 from typing import Any
 
 import typer
 
 from ctxmode_cli import __version__
-from ctxmode_cli.commands.console import note, wants_colour
+from ctxmode_cli.commands.console import note, wants_colour, write_result
 from ctxmode_cli.commands.options import ReplayOptions
-from ctxmode_cli.commands.outputs import open_outputs
+from ctxmode_cli.commands.outputs import open_outputs, refuse_inputs
 from ctxmode_cli.commands.progress import progress
 from ctxmode_cli.commands.source import Source
 from ctxmode_cli.context.config import ContextConfig
@@ -41,6 +41,7 @@ def replay_and_report(
     for config in configs.values():
         config.budget(counter.model.window)  # settings that leave no budget are told before anything is read
     source = Source(data, options)
+    refuse_inputs(source.inputs, options.output or ())
     with ExitStack() as stack:
         outputs = open_outputs(options.output or (), stack)
 
@@ -52,7 +53,8 @@ def replay_and_report(
             note(f"replaying {source.description} through {', '.join(modes)}")
         _relax_garbage_collection()
         replay = Replay(configs, counter, ExtractiveSummarizer(counter), probe_every_turn=options.probes == "all")
-        totals = run(progress(source.conversations(), quiet=options.quiet), replay, keep=keep, reject=source.reject)
+        with closing(progress(source.conversations(), quiet=options.quiet)) as conversations:
+            totals = run(conversations, replay, keep=keep, reject=source.reject)
         source.check_some_left(totals.data.conversations)
         comparison = Comparison(
             model=counter.model.name,
@@ -65,11 +67,12 @@ def replay_and_report(
             modes=totals.modes,
             sources=source.sources,
             skipped=source.skipped,
+            selection=options.selection,
         )
         for folder in outputs.folders:
             folder.finish(as_json(comparison), _made_with(comparison))
         for file in outputs.files:
-            file.text = FORMATS[file.format](comparison)
+            file.write(FORMATS[file.format](comparison))
     _print(comparison, options.format)
     if options.probes is not None and not comparison.data.probes:
         note("error: recall was asked for and could not be evaluated: no labelled fact can be probed")
@@ -90,6 +93,7 @@ def _made_with(comparison: Comparison) -> dict[str, Any]:
         "model": comparison.model,
         "encoding": comparison.encoding,
         "seed": comparison.seed,
+        "selection": asdict(comparison.selection),
         "settings": {name: asdict(config) for name, config in comparison.configs.items()},
         "inputs": [{"name": name, "sha256": sha256} for name, sha256 in comparison.sources],
     }
@@ -101,4 +105,4 @@ def _print(comparison: Comparison, form: str) -> None:
         text = as_table(comparison, width=width, colour=wants_colour())
     else:
         text = FORMATS[form](comparison)
-    sys.stdout.write(text)
+    write_result(text)

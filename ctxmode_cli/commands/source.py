@@ -2,14 +2,12 @@
 
 import hashlib
 import itertools
-import json
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 
 from ctxmode_cli.commands.options import ReplayOptions
 from ctxmode_cli.conversation.conversation import Conversation
 from ctxmode_cli.conversation.files import Reading, sample
-from ctxmode_cli.conversation.inputs import STDIN
+from ctxmode_cli.conversation.jsonl import sorted_json
 from ctxmode_cli.conversation.parse import parse_conversation
 from ctxmode_cli.errors import CtxmodeError, InputErrors
 
@@ -37,13 +35,16 @@ class Source:
         return BUILT_IN_NAME if self._reading is None else ", ".join(self._reading.inputs)
 
     @property
+    def inputs(self) -> list[str]:
+        """The files that are read; none for the built-in sessions."""
+        return [] if self._reading is None else self._reading.inputs
+
+    @property
     def sources(self) -> list[tuple[str, str]]:
-        """Name and sha256 of each input; of a file that a limit left unread, too."""
+        """Name and sha256 of each input."""
         if self._reading is None:
             return [(BUILT_IN_NAME, self._built_in_digest.hexdigest())]
-        read = self._reading.sources
-        unread = (Path(path) for path in self._reading.inputs[len(read) :] if path != STDIN)
-        return [*read, *((str(path), _file_sha256(path)) for path in unread if path.is_file())]
+        return self._reading.sources
 
     @property
     def skipped(self) -> int:
@@ -78,10 +79,5 @@ class Source:
         from ctxmode_cli.generate.sessions import generate_sessions
 
         for number, record in enumerate(generate_sessions(BUILT_IN_SESSIONS, BUILT_IN_SEED), 1):
-            self._built_in_digest.update(json.dumps(record, sort_keys=True).encode())
+            self._built_in_digest.update(sorted_json(record).encode())
             yield parse_conversation(record, where=f"session {number}", default_id=str(number))
-
-
-def _file_sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

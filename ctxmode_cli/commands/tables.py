@@ -4,7 +4,7 @@ import io
 import sys
 from collections.abc import Iterable, Sequence
 
-from ctxmode_cli.commands.console import wants_colour
+from ctxmode_cli.commands.console import wants_colour, write_result
 
 
 def write_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], *, left: int = 1) -> None:
@@ -26,4 +26,4 @@ def write_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]
         file=out, width=None if terminal else NATURAL_WIDTH, force_terminal=terminal, no_color=not wants_colour()
     ).print(table)
     body = "\n".join(line.rstrip() for line in out.getvalue().splitlines())
-    sys.stdout.write(f"{title}\n{body}\n\n")
+    write_result(f"{title}\n{body}\n\n")

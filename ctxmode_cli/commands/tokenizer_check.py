@@ -1,12 +1,11 @@
 """`ctxmode tokenizer-check`: whether tokens are counted as they should be, and how wrong every estimate is."""
 
-import sys
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ctxmode_cli.commands.console import note
+from ctxmode_cli.commands.console import note, write_result
 from ctxmode_cli.commands.tables import write_table
 from ctxmode_cli.errors import ExitCode
 from ctxmode_cli.report.visible import visible
@@ -20,9 +19,7 @@ def tokenizer_check(
     data: Annotated[
         list[str] | None, typer.Argument(help="Your own logs: files, directories, globs, - for stdin.")
     ] = None,
-    model: Annotated[
-        str, typer.Option(help="Whose tokens the estimates are measured against.", envvar="CTXMODE_MODEL")
-    ] = "gpt-4o",
+    model: Annotated[str, typer.Option(help="Whose tokens the estimates are measured against.")] = "gpt-4o",
     output_format: Annotated[
         Literal["table", "json"], typer.Option("--format", help="Form of the result on stdout.")
     ] = "table",
@@ -30,6 +27,8 @@ def tokenizer_check(
     max_errors: Annotated[int | None, typer.Option(min=0, help="Bad records that are borne.")] = None,
 ) -> None:
     """Check golden counts, vocabularies and the model table; measure the error of the usual estimates.
+
+    Each option can also be set in the environment, as CTXMODE_ and its name.
 
     Any mismatch exits with 1. Errors of estimates, and of usage recorded in DATA, are only reported.
     """
@@ -43,7 +42,7 @@ def tokenizer_check(
     report = check_tokenizer(found, reading.conversations() if reading else ())
     skipped = reading.skipped if reading else 0
     if output_format == "json":
-        sys.stdout.write(to_json(report.as_json() | {"skipped": skipped}) + "\n")
+        write_result(to_json(report.as_json() | {"skipped": skipped}) + "\n")
     else:
         _write_tables(report)
     if skipped:
@@ -64,9 +63,9 @@ def _write_tables(report: "TokenizerReport") -> None:
     if report.records:
         title = f"The same on your {report.records.messages:,} messages"
         _write_errors(title, report.records.estimators.by_class)
-        sys.stdout.write(_usage_line(report.records.usage) + "\n\n")
+        write_result(_usage_line(report.records.usage) + "\n\n")
     for line in (*report.failures, *(f"note: {line}" for line in report.notes), report.answer):
-        sys.stdout.write(visible(line) + "\n")
+        write_result(visible(line) + "\n")
 
 
 def _write_errors(title: str, by_class: Mapping[str, Mapping[str, "ErrorSum"]]) -> None:

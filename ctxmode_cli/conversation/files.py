@@ -5,7 +5,7 @@ import heapq
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import PurePath
 from typing import Any, BinaryIO, NamedTuple, Protocol
@@ -14,7 +14,7 @@ from ctxmode_cli.conversation.conversation import Conversation
 from ctxmode_cli.conversation.inputs import STDIN, find_inputs
 from ctxmode_cli.conversation.jsonl import JsonlWriter, damage, read_jsonl
 from ctxmode_cli.conversation.parse import NATIVE_FORM, parse_conversation
-from ctxmode_cli.conversation.streams import COMPRESSIONS, DAMAGE, Compression, Content, open_output
+from ctxmode_cli.conversation.streams import COMPRESSIONS, DAMAGE, Compression, Content, file_sha256, open_output
 from ctxmode_cli.errors import CtxmodeError, InputErrors
 
 ERRORS_KEPT = 10
@@ -105,11 +105,19 @@ class Reading:
         """The first 10 errors."""
         self.error_count = 0
         """How many errors there were in all."""
-        self.sources: list[tuple[str, str]] = []
-        """Name and SHA-256 (of the bytes as stored) of each input, in reading order; complete after the last one."""
+        self._digests: dict[int, str] = {}
         self._skips = on_error == "skip"
         self._max_errors = max_errors
         self._ids: set[bytes] = set()
+
+    @property
+    def sources(self) -> list[tuple[str, str]]:
+        """Name and SHA-256 (of the bytes as stored) of each input, in reading order; those that cannot be read left out.
+
+        A file that was left before its end, or never opened, is read for it now; of a stream it is what was read.
+        """
+        named = ((_shown(path), self._digests.get(at) or file_sha256(path)) for at, path in enumerate(self.inputs))
+        return [(name, sha256) for name, sha256 in named if sha256 is not None]
 
     @property
     def skipped(self) -> int:
@@ -124,12 +132,13 @@ class Reading:
             CtxmodeError: There is no conversation at all.
         """
         found = False
-        for item in self._items():
-            if isinstance(item, CtxmodeError):
-                self._count(item)
-            elif self._skips or not self.error_count:
-                found = True
-                yield item
+        with closing(self._items()) as items:
+            for item in items:
+                if isinstance(item, CtxmodeError):
+                    self._count(item)
+                elif self._skips or not self.error_count:
+                    found = True
+                    yield item
         if self.errors and not (self._skips and found):
             raise InputErrors(self.errors, self.error_count)
         if not found:
@@ -146,17 +155,22 @@ class Reading:
         if not self._skips:
             raise InputErrors(self.errors, self.error_count)
 
-    def _items(self) -> Iterator[Conversation | CtxmodeError]:
+    def _items(self) -> Generator[Conversation | CtxmodeError]:
         names = [_shown(path) for path in self.inputs]
-        for path, name, prefix in zip(self.inputs, names, _id_prefixes(names), strict=True):
+        for at, (path, name, prefix) in enumerate(zip(self.inputs, names, _id_prefixes(names), strict=True)):
             try:
                 content = Content(path)
             except OSError as error:
                 yield CtxmodeError(f"the file cannot be read: {error.strerror}", where=name)
                 continue
             with content:
-                yield from self._conversations_of(content, name, prefix)
-                self.sources.append((name, content.sha256()))
+                try:
+                    yield from self._conversations_of(content, name, prefix)
+                    content.read_rest()
+                finally:
+                    # A file that was left early gets its digest when it is asked for: nobody waits for it after Ctrl-C.
+                    if content.ended or not content.is_file:
+                        self._digests[at] = content.sha256()
 
     def _conversations_of(self, content: Content, name: str, id_prefix: str) -> Iterator[Conversation | CtxmodeError]:
         try:
@@ -279,6 +293,9 @@ def _is_log(path: str) -> bool:
 
 
 def _begins_with_record(path: str) -> bool:
-    with Content(path) as content:
-        first = next(read_jsonl(content.stream, path), None)
+    try:
+        with Content(path) as content:
+            first = next(read_jsonl(content.stream, path), None)
+    except OSError:
+        return True  # it is read, so that its error is told
     return isinstance(first, tuple) and isinstance(first[1], dict) and "messages" in first[1]

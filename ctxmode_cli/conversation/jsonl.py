@@ -67,6 +67,15 @@ def encode_json(value: Any) -> str:
     return text if is_utf8(text) else json.dumps(value, allow_nan=False)
 
 
+def sorted_json(value: Any, *, indent: int | None = None) -> str:
+    """The JSON text of `value` in ASCII with sorted keys: equal values give equal bytes, to be hashed or compared.
+
+    Raises:
+        ValueError: A number is not finite.
+    """
+    return json.dumps(value, indent=indent, sort_keys=True, allow_nan=False)
+
+
 def is_utf8(text: str) -> bool:
     """Whether UTF-8 can carry `text`: it has no lone surrogates."""
     if text.isascii():

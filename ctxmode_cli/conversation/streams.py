@@ -11,18 +11,21 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, NamedTuple, Self, cast
 
 from ctxmode_cli.conversation.inputs import STDIN
-from ctxmode_cli.errors import CtxmodeError
+from ctxmode_cli.errors import system_errors
 
 CHUNK = 1 << 16
 """Bytes read at once; also the most that a damaged stream can lose before the damage."""
 HEAD = 4
 """Bytes that tell a compression or Parquet."""
+
+PART_PREFIX = ".ctxmode-"
+"""How the folders begin in which outputs lie until they are whole."""
 
 Read = Callable[[int], bytes]
 DAMAGE = (EOFError, OSError, zlib.error)
@@ -110,6 +113,10 @@ class Content:
     def __init__(self, path: str) -> None:
         self._path = path
         self._file = sys.stdin.buffer if path == STDIN else Path(path).open("rb")  # noqa: SIM115 - closed on exit
+        self.is_file = path != STDIN and Path(path).is_file()
+        """Whether it can be read again: a file on disk, not a stream."""
+        self.ended = False
+        """Whether all of it was read, or as much as can be."""
         self._digest = hashlib.sha256()
         stored = RawStream(self._read_stored)
         head = stored.head()
@@ -130,7 +137,7 @@ class Content:
     @contextmanager
     def seekable(self) -> Iterator[BinaryIO]:
         """All decompressed bytes as a file that can be sought in: the file itself, or a temporary copy of a stream."""
-        if self.compression or self._path == STDIN or not Path(self._path).is_file():
+        if self.compression or not self.is_file:
             with tempfile.TemporaryFile() as spool:
                 shutil.copyfileobj(self.stream, spool, CHUNK)
                 spool.seek(0)
@@ -139,10 +146,15 @@ class Content:
             with Path(self._path).open("rb") as file:
                 yield file
 
+    def read_rest(self) -> None:
+        """Read what is left, for the digest's sake."""
+        with suppress(OSError):  # a broken disk; whoever read the content was told
+            while self._read_stored(CHUNK):
+                pass
+        self.ended = True
+
     def sha256(self) -> str:
-        """The hexadecimal SHA-256 of all bytes as stored; reads what is left of them."""
-        while self._read_stored(CHUNK):
-            pass
+        """The hexadecimal SHA-256 of the bytes that were read so far, as they are stored."""
         return self._digest.hexdigest()
 
     def _read_stored(self, size: int) -> bytes:
@@ -160,6 +172,15 @@ class Content:
             self._file.close()
 
 
+def file_sha256(path: str) -> str | None:
+    """The hexadecimal SHA-256 of a file's bytes; None where it cannot be read, or is not a file on disk."""
+    with suppress(OSError):
+        if path != STDIN and Path(path).is_file():
+            with Path(path).open("rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest()
+    return None
+
+
 @contextmanager
 def open_output(path: str) -> Iterator[BinaryIO]:
     """A file that takes the place of `path` when all went well, and leaves nothing behind when it did not.
@@ -170,19 +191,35 @@ def open_output(path: str) -> Iterator[BinaryIO]:
     Raises:
         CtxmodeError: It cannot be written.
     """
-    if path == STDIN:
-        yield sys.stdout.buffer
-        sys.stdout.buffer.flush()
-        return
-    target = Path(path).resolve()
-    part = target.with_name(f".{target.name}.part")
-    try:
-        if target.is_dir():
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        with part.open("wb") as file:
+    with system_errors("the file cannot be written", where="<stdout>" if path == STDIN else path):
+        if path == STDIN:
+            yield sys.stdout.buffer
+            sys.stdout.buffer.flush()
+            return
+        with beside(Path(path).resolve()) as part, part.open("wb") as file:
             yield file
+
+
+@contextmanager
+def beside(target: Path) -> Iterator[Path]:
+    """A place for a file or a folder that is moved to `target` when all went well, and removed when it did not.
+
+    It lies in a hidden folder of its own next to `target`, so that runs which write to one target never meet: the
+    last file to be moved wins, and a folder that is there already stays. What a killed run leaves harms no other.
+
+    Args:
+        target: Where it ends up.
+
+    Raises:
+        OSError: It cannot be made there, cannot be moved, or a folder is there already.
+    """
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+    folder = Path(tempfile.mkdtemp(prefix=PART_PREFIX, dir=target.parent))
+    try:
+        # Inside, files get the rights that the user's umask gives; the folder itself is private.
+        part = folder / target.name
+        yield part
         part.replace(target)
-    except OSError as error:
-        raise CtxmodeError(f"the file cannot be written: {error.strerror or error}", where=path) from error
     finally:
-        part.unlink(missing_ok=True)
+        shutil.rmtree(folder, ignore_errors=True)

@@ -171,6 +171,22 @@ class Totals:
 
 
 @dataclass(frozen=True, slots=True)
+class Selection:
+    """Which of the data was asked for: conversations, probes, and how many bad records were to be borne."""
+
+    limit: int | None = None
+    """Only the first so many conversations; None: all."""
+    sample: int | None = None
+    """A seeded sample of so many conversations; None: all."""
+    probes: str = "labelled"
+    """"labelled" or "all"."""
+    on_error: str = "fail"
+    """"fail" or "skip"."""
+    max_errors: int | None = None
+    """None: any number."""
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
     """A finished comparison: what was asked, what was read, and what it adds up to."""
 
@@ -188,6 +204,7 @@ class Comparison:
     """Name and sha256 of each input."""
     skipped: int = 0
     """Records that were left out as faulty."""
+    selection: Selection = Selection()
 
     def normalised_recall(self, mode: str) -> Fraction | None:
         """Recall in context between the floor and the ceiling: (mode - zero) / (full - zero); None without both."""

@@ -1,8 +1,7 @@
 """The run folder: one row per request, probe and summary call, as Parquet, beside the results."""
 
-import json
-import shutil
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, ExitStack, closing
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -12,7 +11,9 @@ import pyarrow.parquet as pq
 
 from ctxmode_cli.context.context import Context
 from ctxmode_cli.context.history import History
-from ctxmode_cli.errors import CtxmodeError
+from ctxmode_cli.conversation.jsonl import sorted_json
+from ctxmode_cli.conversation.streams import beside
+from ctxmode_cli.errors import CtxmodeError, system_errors
 from ctxmode_cli.replay.session import SessionReplay
 
 MONEY = pa.decimal128(38, 12)
@@ -104,18 +105,18 @@ class RunFolder:
     """
 
     def __init__(self, path: Path) -> None:
-        if path.exists():
+        if path.exists() or path.is_symlink():
             raise CtxmodeError("the run folder exists already", where=str(path), hint="name another, or remove it")
         self._path = path
-        self._part = path.with_name(f".{path.name}.part")
-        try:
-            shutil.rmtree(self._part, ignore_errors=True)
-            self._part.mkdir(parents=True)
-        except OSError as error:
-            raise CtxmodeError(f"cannot make the run folder: {error.strerror}", where=str(path)) from None
-        self._requests = _Table(self._part / "requests.parquet", REQUESTS)
-        self._probes = _Table(self._part / "probes.parquet", PROBES)
-        self._summaries = _Table(self._part / "summaries.parquet", SUMMARIES)
+        with self._told(), ExitStack() as stack:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._part = stack.enter_context(beside(path))
+            self._part.mkdir()
+            tables = (("requests", REQUESTS), ("probes", PROBES), ("summaries", SUMMARIES))
+            self._requests, self._probes, self._summaries = (
+                stack.enter_context(closing(_Table(self._part / f"{name}.parquet", schema))) for name, schema in tables
+            )
+            self._open = stack.pop_all()
 
     def __enter__(self) -> Self:
         return self
@@ -123,15 +124,18 @@ class RunFolder:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        for table in (self._requests, self._probes, self._summaries):
-            table.close()
-        if kind is None:
-            self._part.rename(self._path)
-        else:
-            shutil.rmtree(self._part, ignore_errors=True)
+        with self._told():
+            self._open.__exit__(kind, error, trace)
+
+    def _told(self) -> AbstractContextManager[None]:
+        return system_errors("the run folder cannot be written", where=str(self._path))
 
     def add(self, session: SessionReplay) -> None:
         """Write the rows of one conversation."""
+        with self._told():
+            self._add(session)
+
+    def _add(self, session: SessionReplay) -> None:
         conversation_id = _utf8(session.conversation.id)
         for mode, rows in session.modes.items():
             for row, completion_tokens in zip(rows.requests, session.completion_tokens, strict=True):
@@ -166,9 +170,9 @@ class RunFolder:
             results: `results.json`.
             run: Settings, versions and input digests.
         """
-        (self._part / "results.json").write_text(results, encoding="utf-8")
-        text = json.dumps(run, indent=2, sort_keys=True, ensure_ascii=True)
-        (self._part / "run.json").write_text(f"{text}\n", encoding="utf-8")
+        with self._told():
+            (self._part / "results.json").write_text(results, encoding="utf-8")
+            (self._part / "run.json").write_text(f"{sorted_json(run, indent=2)}\n", encoding="utf-8")
 
 
 def _sent(context: Context, history: History) -> dict[str, Any]:

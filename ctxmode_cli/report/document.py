@@ -22,6 +22,7 @@ def document(comparison: Comparison) -> dict[str, Any]:
         "model": comparison.model,
         "encoding": comparison.encoding,
         "seed": comparison.seed,
+        "selection": asdict(comparison.selection),
         "settings": {name: asdict(config) for name, config in comparison.configs.items()},
         "prices": None,
         "notes": notes(comparison),

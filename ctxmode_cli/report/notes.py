@@ -46,7 +46,11 @@ def _recall_notes(comparison: Comparison) -> Iterator[str]:
 
 
 def _data_notes(comparison: Comparison) -> Iterator[str]:
-    data = comparison.data
+    data, selection = comparison.data, comparison.selection
+    if selection.sample is not None:
+        yield f"not all of the data: a sample of at most {counted(selection.sample, 'conversation')} (--sample)"
+    if selection.limit is not None:
+        yield f"not all of the data: at most the first {counted(selection.limit, 'conversation')} (--limit)"
     if comparison.skipped:
         yield f"skipped: {counted(comparison.skipped, 'bad record')}"
     if data.open_requests:

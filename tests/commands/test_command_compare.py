@@ -6,6 +6,7 @@ import io
 import json
 import os
 import pty
+import re
 import signal
 import struct
 import subprocess
@@ -13,6 +14,7 @@ import sys
 import termios
 import time
 from collections.abc import Callable
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -154,7 +156,7 @@ USAGE = [
     (["--sliding-turns", "-1"], "error: sliding_turns is -1, less than 0", ""),
     (["--summary-role", "user"], 'error: summary_role is "user"', "one of system, assistant"),
     (["-o", "x.pdf"], 'error: x.pdf: no format is written to ".pdf"', "hint: .json .jsonl .csv .md, or no extension"),
-    (["-o", "none/x.json"], "error: none/x.json: cannot write: No such file or directory", ""),
+    (["-o", "none/x.json"], "error: none/x.json: the file cannot be written: No such file or directory", ""),
     (["-o", "."], "error: .: the run folder exists already", "name another"),
 ]
 
@@ -230,6 +232,26 @@ def test_internal_error(ctxmode: Ctxmode, talk: str, here: Path, monkeypatch: py
     assert not list(here.iterdir())
 
 
+class PanicException(BaseException):
+    """What a library in Rust raises where it panics."""
+
+
+@pytest.mark.parametrize("crash", [EOFError, PanicException, GeneratorExit, OSError])
+def test_crash_is_never_a_failed_gate(
+    ctxmode: Ctxmode, talk: str, monkeypatch: pytest.MonkeyPatch, crash: type[BaseException]
+) -> None:
+    """Whatever a fault of the program is called, it exits with 4 and asks for a report."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise crash("no")
+
+    monkeypatch.setattr(replaying, "run", fail)
+    result = ctxmode("compare", talk)
+    assert (result.code, result.out) == (4, "")
+    assert f"internal error: {crash.__name__}: no\n" in result.err
+    assert result.err.endswith("please report it with the lines above\n")
+
+
 def test_interrupt(tmp_path: Path) -> None:
     """Ctrl-C in the middle of a run exits with 130, quietly, and leaves no half output."""
     arguments = ["compare", "-", "-q", "-o", str(tmp_path / "x.json"), "-o", str(tmp_path / "run")]
@@ -238,7 +260,7 @@ def test_interrupt(tmp_path: Path) -> None:
         process.stdin.write(UNLABELLED.encode())  # and no end: the run waits for more
         process.stdin.flush()
         until = time.monotonic() + 30
-        while not (tmp_path / ".run.part" / "summaries.parquet").exists() and time.monotonic() < until:
+        while not list(tmp_path.glob(".ctxmode-*/run/summaries.parquet")) and time.monotonic() < until:
             time.sleep(0.02)
         time.sleep(0.2)
         process.send_signal(signal.SIGINT)
@@ -319,6 +341,27 @@ def test_limit_names_its_source(ctxmode: Ctxmode, ten: str) -> None:
     assert whole["sources"] == first["sources"] != []
 
 
+def test_what_was_selected_is_in_every_output(ctxmode: Ctxmode, ten: str, here: Path) -> None:
+    """JSON and run folder say how the data was chosen; table and Markdown say where it is not all of it."""
+    options = ("--modes", "zero", "--format", "json")
+    usual = {"limit": None, "sample": None, "probes": "labelled", "on_error": "fail", "max_errors": None}
+    assert report(ctxmode("compare", ten, *options))["selection"] == usual
+    chosen = ("--limit", "1", "--sample", "3", "--on-error", "skip", "--max-errors", "5")
+    printed = report(ctxmode("compare", ten, *chosen, *options, "-o", "run", "-o", "x.md"))
+    said = {"limit": 1, "sample": 3, "probes": "labelled", "on_error": "skip", "max_errors": 5}
+    assert printed["selection"] == json.loads((here / "run" / "run.json").read_text())["selection"] == said
+    for note in ("a sample of at most 3 conversations (--sample)", "at most the first 1 conversation (--limit)"):
+        assert f"not all of the data: {note}" in printed["notes"]
+        assert f"- not all of the data: {note}" in (here / "x.md").read_text()
+    assert not [note for note in report(ctxmode("compare", ten, *options))["notes"] if note.startswith("not all")]
+
+
+def test_all_probes_are_told(ctxmode: Ctxmode, talk: str) -> None:
+    """Which probes were asked for is told with the results."""
+    asked = report(ctxmode("compare", talk, "--probes", "all", "--format", "json"))
+    assert asked["selection"]["probes"] == "all"
+
+
 def test_sample_goes_by_the_seed(ctxmode: Ctxmode, ten: str) -> None:
     """`--sample` takes as many as asked for; the same seed takes the same, another seed others."""
     options = ("--sample", "4", "--modes", "zero", "--format", "json")
@@ -371,6 +414,28 @@ def test_progress_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     assert last == ""
 
 
+@pytest.mark.parametrize(
+    ("last", "error"),
+    [
+        ("not JSON", "error: a.jsonl:2: invalid JSON"),
+        ('{"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {}}]}]}', "error: a.jsonl:2: "),
+    ],
+    ids=["while reading", "while replaying"],
+)
+def test_no_progress_beside_an_error(
+    ctxmode: Ctxmode, here: Path, monkeypatch: pytest.MonkeyPatch, last: str, error: str
+) -> None:
+    """Where an error ends the run, the live line is gone before it is told."""
+    (here / "a.jsonl").write_text(UNLABELLED + last)
+    terminal = Terminal()
+    monkeypatch.setattr(progress, "TERMINAL_SECONDS", 0.0)
+    monkeypatch.setattr("sys.stderr", terminal)
+    assert ctxmode("compare", "a.jsonl", "--model", "gpt-3.5-turbo").code == 2
+    shown, told = terminal.getvalue().split("\r\033[K")[-2:]
+    assert shown.startswith("1 conversation, ")
+    assert told.startswith(error)
+
+
 # --- -o ---
 
 
@@ -396,6 +461,22 @@ def test_output_replaces_only_when_all_is_well(ctxmode: Ctxmode, here: Path) -> 
     assert json.loads((here / "x.json").read_text())["data"]["skipped"] == 1
 
 
+@pytest.mark.parametrize("command", ["compare", "replay"])
+def test_output_that_is_an_input(ctxmode: Ctxmode, here: Path, command: str) -> None:
+    """What is read is never written over: under its name, another spelling, a link, or found in a directory."""
+    (here / "logs").mkdir()
+    (here / "logs" / "a.jsonl").write_text(UNLABELLED)
+    (here / "link.jsonl").symlink_to("logs/a.jsonl")
+    for data, output in (
+        ("logs/a.jsonl", "logs/a.jsonl"), ("logs", "./logs/a.jsonl"), ("logs/*", "link.jsonl"), ("link.jsonl", "logs/a.jsonl"),
+    ):  # fmt: skip
+        result = ctxmode(command, data, "-o", "other.json", "-o", output)
+        assert (result.code, result.out) == (2, "")
+        assert result.err == f"error: {output}: the output is one of the inputs\nhint: write to another file\n"
+    assert (here / "logs" / "a.jsonl").read_text() == UNLABELLED
+    assert sorted(path.name for path in here.iterdir()) == ["link.jsonl", "logs"]
+
+
 @pytest.mark.parametrize("place", ["folder.json", "file/x.json", "file/run"])
 def test_place_that_cannot_be_written(ctxmode: Ctxmode, talk: str, here: Path, place: str) -> None:
     """A place that cannot be written is told before the run, and nothing is left behind."""
@@ -403,21 +484,52 @@ def test_place_that_cannot_be_written(ctxmode: Ctxmode, talk: str, here: Path, p
     (here / "file").write_text("")
     result = ctxmode("compare", talk, "-o", "y.csv", "-o", place, "-v")
     assert (result.code, result.out) == (2, "")
-    assert result.err.startswith(f"error: {place}: cannot ")
+    assert re.match(f"error: {place}: the (file|run folder) cannot be written: ", result.err)
     assert "replaying" not in result.err
     assert sorted(path.name for path in here.iterdir()) == ["file", "folder.json"]
 
 
 def test_disk_that_is_full(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """An output that can no longer be written is an error of the user's disk, not of the program."""
-    file = outputs.OutputFile(here / "x.json")
+    (here / "x.json").write_text("old")
 
     def full(*_: object, **__: object) -> int:
         raise OSError(28, "No space left on device")
 
-    with pytest.raises(CtxmodeError, match="cannot write: No space left on device"), file:
-        monkeypatch.setattr(Path, "write_text", full)
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(CtxmodeError, match="the file cannot be written: No space left"), ExitStack() as stack:
+        outputs.open_outputs(["x.json"], stack).files[0].write("new")
+    assert [path.name for path in here.iterdir()] == ["x.json"]
+    assert (here / "x.json").read_text() == "old"
+
+
+def test_two_runs_to_one_file(here: Path) -> None:
+    """Runs that write to one file at the same time do not meet; the last to end wins, with the usual rights."""
+    with outputs.OutputFile(here / "x.json") as first:
+        with outputs.OutputFile(here / "x.json") as second:
+            first.write("first")
+            second.write("second")
+        assert (here / "x.json").read_text() == "second"
+    assert (here / "x.json").read_text() == "first"
+    (here / "usual").touch()
+    assert (here / "x.json").stat().st_mode == (here / "usual").stat().st_mode
+    assert sorted(path.name for path in here.iterdir()) == ["usual", "x.json"]
+
+
+def test_output_to_stdout(ctxmode: Ctxmode, talk: str, here: Path) -> None:
+    """`-o -` is no folder of that name but an error that says where the result is."""
+    result = ctxmode("compare", talk, "-o", "-")
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith("error: -: -o takes a file or a run folder, and not stdout\nhint: stdout has the")
     assert not list(here.iterdir())
+
+
+def test_run_folder_with_a_dot_in_its_name(ctxmode: Ctxmode, talk: str, here: Path) -> None:
+    """A slash at its end makes any name a run folder's; without it, the extension decides."""
+    assert ctxmode("compare", talk, "-o", "v1.2/", "-o", "x.json/").code == 0
+    assert (here / "v1.2" / "run.json").exists()
+    assert (here / "x.json" / "run.json").exists()
+    assert ctxmode("compare", talk, "-o", "v1.3").code == 2
 
 
 def test_same_output_twice(ctxmode: Ctxmode, talk: str, here: Path) -> None:

@@ -1,6 +1,10 @@
 """The entry point: version, help, and text that cannot play tricks."""
 
+import re
+import subprocess
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -42,6 +46,63 @@ def test_help_names_every_option(ctxmode: Ctxmode, monkeypatch: pytest.MonkeyPat
             "--seed", "--limit", "--sample", "--format", "--output", "--on-error", "--max-errors",
         ):  # fmt: skip
             assert option in listed
+
+
+@pytest.mark.parametrize(
+    "arguments", [["convert", "logs.jsonl", "out.jsonl"], ["tokenizer-check", "logs.jsonl"], ["compare", "logs.jsonl"]]
+)
+def test_environment_sets_options_of_every_command(
+    ctxmode: Ctxmode, here: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
+) -> None:
+    """CTXMODE_ variables reach each command by the names of its options."""
+    (here / "logs.jsonl").write_text('{"id": "a", "messages": [{"role": "user", "content": "hi"}]}\nnull\nnull\n')
+    assert ctxmode(*arguments).code == 2
+    monkeypatch.setenv("CTXMODE_ON_ERROR", "skip")
+    assert ctxmode(*arguments).code == 0
+    monkeypatch.setenv("CTXMODE_MAX_ERRORS", "1")
+    assert ctxmode(*arguments).code == 2
+    assert ctxmode(*arguments, "--max-errors", "2").code == 0
+
+
+def test_environment_names_are_those_of_the_options(
+    ctxmode: Ctxmode, here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An option is called alike in every command, whatever its parameter is called."""
+    monkeypatch.setenv("CTXMODE_FORMAT", "json")
+    assert ctxmode("models").out.startswith("{")
+    for name, value in {"SESSIONS": "3", "LANG": "en", "SEED": "1", "OUTPUT": "s.jsonl"}.items():
+        monkeypatch.setenv(f"CTXMODE_{name}", value)
+    assert ctxmode("generate").code == 0
+    monkeypatch.delenv("CTXMODE_OUTPUT")
+    printed = ctxmode("generate", "-n", "3", "--lang", "en", "--seed", "1").out
+    assert (here / "s.jsonl").read_text(encoding="utf-8") == printed
+    assert len(printed.splitlines()) == 3
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no full device here")
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["compare", "--limit", "1"],
+        ["tokenizer-check"],
+        ["generate", "-n", "500"],
+        ["models"],
+        ["formats"],
+        ["--version"],
+        ["--help"],
+        ["compare", "-h"],
+    ],
+)
+def test_stdout_on_a_full_disk(arguments: list[str]) -> None:
+    """A result that cannot be written is an error of the user's disk, told once, whoever was writing."""
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "ctxmode_cli", *arguments], stdout=full, stderr=subprocess.PIPE, check=False
+        )
+    assert done.returncode == 2
+    assert re.fullmatch(
+        rb"error: <stdout>: the (result|file) cannot be written: No space left on device\n", done.stderr
+    )
 
 
 def test_unknown_command(ctxmode: Ctxmode) -> None:

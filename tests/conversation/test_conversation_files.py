@@ -114,6 +114,49 @@ def test_sources_are_the_digests_of_the_stored_bytes_in_reading_order(here: Path
 # --- which files a path stands for ---
 
 
+def test_sources_of_inputs_that_were_left_unread(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A reading that stops early names every file by the digest of all of it, as given, and a stream by what was read."""
+    many = lines(*(record(str(number)) for number in range(5000)))
+    (here / "a.jsonl").write_bytes(many)
+    (here / "b.jsonl").write_bytes(lines(record("b")))
+    whole = [
+        ("./a.jsonl", hashlib.sha256(many).hexdigest()),
+        (".//b.jsonl", hashlib.sha256(lines(record("b"))).hexdigest()),
+    ]
+    reading = Reading(["./a.jsonl", ".//b.jsonl"])
+    conversations = reading.conversations()
+    next(conversations)
+    assert reading.sources == whole
+    conversations.close()
+    assert reading.sources == whole
+    stdin = io.BytesIO(many)
+    monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=stdin))
+    piped = Reading(["-", "a.jsonl"])
+    conversations = piped.conversations()
+    next(conversations)
+    conversations.close()
+    [(name, digest), after] = piped.sources
+    read = stdin.tell()
+    assert 0 < read < len(many)
+    assert (name, digest) == ("<stdin>", hashlib.sha256(many[:read]).hexdigest())
+    assert after == ("a.jsonl", whole[0][1])
+
+
+def test_sources_leave_out_what_cannot_be_read(here: Path) -> None:
+    """A file that was passed over is not named, and does not shift the digests of the others."""
+    for name in ("a", "b"):
+        (here / f"{name}.jsonl").write_bytes(lines(record(name)))
+    (here / "gone.jsonl").symlink_to("nowhere")
+    digests = [(f"{name}.jsonl", hashlib.sha256(lines(record(name))).hexdigest()) for name in ("a", "b")]
+    for stop_early in (False, True):
+        reading = Reading(["gone.jsonl", "a.jsonl", "b.jsonl"], on_error="skip")
+        conversations = reading.conversations()
+        next(conversations)
+        if not stop_early:
+            assert len(list(conversations)) == 1
+        assert reading.sources == digests
+
+
 def test_a_directory_is_searched_for_known_names_sorted_and_without_hidden_ones(here: Path) -> None:
     """Logs are found in every folder below, sorted; hidden files, hidden folders and other names are left out."""
     for name in ("b.jsonl", "a/z.ndjson", "a/y.jsonl.gz", ".hidden.jsonl", ".git/x.jsonl", "notes.txt", "C.JSONL"):
@@ -130,6 +173,27 @@ def test_a_json_file_in_a_directory_is_read_where_it_holds_records(here: Path) -
     (here / "logs" / "settings.json").write_text('{"format": 1}\n')
     (here / "logs" / "pretty.json").write_text('{\n  "messages": []\n}\n')
     assert read_ids("logs") == ["a"]
+
+
+def test_a_json_file_that_cannot_be_opened_is_one_error_in_a_directory(
+    here: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What cannot be looked into is read all the same, so that its error is told at its name."""
+    (here / "logs").mkdir()
+    (here / "logs" / "a.jsonl").write_bytes(lines(record("a")))
+    (here / "logs" / "b.json").write_bytes(lines(record("b")))
+    opened = Path.open
+
+    def refuse(path: Path, *args: Any) -> Any:
+        if path.name == "b.json":
+            raise PermissionError(13, "Permission denied")  # root may open anything
+        return opened(path, *args)
+
+    monkeypatch.setattr(Path, "open", refuse)
+    reading = Reading(["logs"], on_error="skip")
+    assert [item.id for item in reading.conversations()] == ["a"]
+    assert [str(error) for error in reading.errors] == ["logs/b.json: the file cannot be read: Permission denied"]
+    assert [name for name, _ in reading.sources] == ["logs/a.jsonl"]
 
 
 def test_a_pipe_in_a_directory_is_left_alone(here: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxmode_cli.conversation.files import Reading, open_writer
-from ctxmode_cli.conversation.jsonl import decode_json, encode_json
+from ctxmode_cli.conversation.jsonl import decode_json, encode_json, sorted_json
 from ctxmode_cli.conversation.parse import parse_conversation
 from ctxmode_cli.errors import CtxmodeError
 
@@ -71,8 +71,15 @@ def test_any_text_survives_as_one_line_of_json(value: Any) -> None:
 
 def test_a_number_that_is_not_finite_is_never_written() -> None:
     """NaN is not JSON."""
-    with pytest.raises(ValueError, match="not JSON compliant"):
-        encode_json(float("nan"))
+    for encode in (encode_json, sorted_json):
+        with pytest.raises(ValueError, match="not JSON compliant"):
+            encode(float("nan"))
+
+
+def test_sorted_json_is_the_same_bytes_for_equal_values() -> None:
+    """Whatever the order of the keys, in ASCII, so that a digest of it holds anywhere."""
+    assert sorted_json({"b": "你\ud800", "a": 1}) == sorted_json({"a": 1, "b": "你\ud800"})
+    assert sorted_json({"b": "你\ud800", "a": 1}) == '{"a": 1, "b": "\\u4f60\\ud800"}'
 
 
 @pytest.mark.parametrize("name", ["out.jsonl", "out.jsonl.gz", "out.jsonl.zst", "out.parquet"])

@@ -186,7 +186,7 @@ def test_folder_appears_only_when_all_is_written(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "run"
 
     with pytest.raises(AssertionError, match="in the middle"), RunFolder(path):
-        assert [entry.name for entry in path.parent.iterdir()] != [".run.part"], "in the middle"
+        assert not list(path.parent.glob(".*/run")), "in the middle"
     assert not list(path.parent.iterdir())
 
 
@@ -199,6 +199,47 @@ def test_existing_folder_is_refused(tmp_path: Path) -> None:
     with RunFolder(tmp_path / "other"):
         pass
     assert {path.name for path in tmp_path.iterdir()} == {"run", "run.part", "other"}
+
+
+def test_two_runs_to_one_folder(tmp_path: Path) -> None:
+    """Of two runs with one folder the first to end has it; the other is refused, and removes nothing of it."""
+    second = RunFolder(tmp_path / "run")
+    with RunFolder(tmp_path / "run") as first:
+        first.finish("first\n", {})
+    with pytest.raises(CtxmodeError, match=r"run: the run folder cannot be written: .*not empty"), second:
+        second.finish("second\n", {})
+    assert (tmp_path / "run" / "results.json").read_text() == "first\n"
+    assert [path.name for path in tmp_path.iterdir()] == ["run"]
+
+
+def test_leftover_of_a_killed_run(tmp_path: Path) -> None:
+    """What a killed run left beside the folder stays, and is in nobody's way."""
+    killed = RunFolder(tmp_path / "run")  # and never ended
+    with RunFolder(tmp_path / "run"):
+        pass
+    assert (tmp_path / "run" / "requests.parquet").exists()
+    assert killed._part.exists()
+
+
+def test_disk_that_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that can no longer be written are an error of the user's disk, at the folder's name."""
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    folder = RunFolder(tmp_path / "run")
+    monkeypatch.setattr(folder._requests, "_flush", full)
+    with pytest.raises(CtxmodeError, match="run: the run folder cannot be written: No space left on device"), folder:
+        pass
+    assert not list(tmp_path.iterdir())
+
+
+def test_run_json_is_the_same_bytes_for_equal_settings(tmp_path: Path) -> None:
+    """Keys are sorted, and text that no encoding carries is escaped."""
+    with RunFolder(tmp_path / "run") as folder:
+        folder.finish("", {"b": "日\ud800", "a": [1]})
+    written = (tmp_path / "run" / "run.json").read_bytes()
+    assert written == b'{\n  "a": [\n    1\n  ],\n  "b": "\\u65e5\\ud800"\n}\n'
 
 
 def test_results_and_settings_stand_beside_the_rows(run: tuple[Path, Totals]) -> None:

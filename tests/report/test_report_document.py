@@ -19,7 +19,7 @@ from ctxmode_cli.report.visible import visible
 Build = Callable[..., Comparison]
 
 TOP = {
-    "format", "version", "baseline", "model", "encoding", "seed", "settings", "prices", "notes", "data", "modes",
+    "format", "version", "baseline", "model", "encoding", "seed", "selection", "settings", "prices", "notes", "data", "modes",
     "differences", "gate", "answer",
 }  # fmt: skip
 DATA = {
@@ -47,12 +47,15 @@ def test_every_promised_name_is_there(build: Build) -> None:
         assert report["settings"][mode]["sliding_turns"] == 10
 
 
+OPTIONS = {"selection", "settings"}
+
+
 def nulls(value: Any, path: str = "") -> list[str]:
-    """The paths of all nulls in a document, settings left out."""
+    """The paths of all nulls in a document; those of options are no results, and left out."""
     if value is None:
         return [path]
     if isinstance(value, dict):
-        return [found for key, item in value.items() if key != "settings" for found in nulls(item, f"{path}.{key}")]
+        return [found for key, item in value.items() if key not in OPTIONS for found in nulls(item, f"{path}.{key}")]
     return []
 
 
