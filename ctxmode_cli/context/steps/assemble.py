@@ -1,7 +1,7 @@
 """From a plan to the context: cut to the budget, in the order that the request is sent."""
 
 from ctxmode_cli.context.config import Budget
-from ctxmode_cli.context.context import Context, Piece, new_tuple
+from ctxmode_cli.context.context import Context, Piece
 from ctxmode_cli.context.history import Frame, History, Recorded
 from ctxmode_cli.context.plan import Plan
 from ctxmode_cli.context.steps.budget import InputCut, cut_history, history_tokens
@@ -37,8 +37,7 @@ def assemble(history: History, frame: Frame, budget: Budget, plan: Plan, input_c
             trimmed = trimmed or documents is not None
     pieces += (input_piece,) if input_cut is None else _cut_pieces(history, input_cut)
     prompt_tokens = fixed_tokens + input_tokens + kept
-    fields = (pieces, prompt_tokens, input_piece.stop, summarised, trimmed, stepped_down, call)
-    return new_tuple(Context, fields)
+    return Context(pieces, prompt_tokens, input_piece.stop, summarised, trimmed, stepped_down, call)
 
 
 def _systems_before(history: History, start: int) -> tuple[Recorded, ...]:
@@ -54,9 +53,7 @@ def _history_piece(history: History, start: int, turn_start: int) -> tuple[Recor
     start = max(start, history.leading_systems)
     if start == turn_start:
         return ()
-    tokens_before = history.tokens_before
-    fields = ("history", start, turn_start, tokens_before[turn_start] - tokens_before[start])
-    return (new_tuple(Recorded, fields),)
+    return (Recorded("history", start, turn_start, history.range_tokens(start, turn_start)),)
 
 
 def _cut_pieces(history: History, input_cut: InputCut) -> tuple[Recorded, ...]:
