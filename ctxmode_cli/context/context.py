@@ -1,5 +1,6 @@
 """A context: what one request would send, as a list of pieces."""
 
+from bisect import bisect_left
 from typing import Any, NamedTuple, TypeAlias
 
 from ctxmode_cli.context.history import History, Recorded
@@ -56,7 +57,7 @@ class Context(NamedTuple):
 
     def dropped_messages(self, history: History) -> int:
         """How many recorded messages are neither sent nor told by the summary."""
-        told = self.summarised - sum(position < self.summarised for position in history.systems)
+        told = self.summarised - bisect_left(history.systems, self.summarised)
         return self.length - self.sent_messages() - told
 
     def messages(self, history: History) -> list[dict[str, Any]]:

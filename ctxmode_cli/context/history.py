@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ctxmode_cli.context.ranges import Ranges
 from ctxmode_cli.conversation.message import SYSTEM_ROLES, Message
 from ctxmode_cli.tokens.counter import TokenCounter
 
@@ -60,6 +61,10 @@ class History:
         self.messages: list[Message] = []
         self.systems: list[int] = []
         """Positions of system messages."""
+        self.system_ranges = Ranges()
+        """The same positions, as ranges."""
+        self.uncuttable_ranges = Ranges()
+        """Positions of system and user messages: what stays of a current input whose call groups are cut."""
         self.leading_systems = 0
         """How many system messages the conversation begins with."""
         self.documented: list[int] = []
@@ -76,6 +81,8 @@ class History:
         """For each position, the tokens of all messages before it."""
         self.spoken_before = [0]
         """For each position, the tokens of the messages before it, system messages left out."""
+        self.cuttable_before = [0]
+        """For each position, the tokens of the assistant and tool messages before it."""
         self._frame: Frame | None = None
         self._call_positions: dict[str, int] = {}
         self._group_ends: dict[int, int] = {}
@@ -97,12 +104,17 @@ class History:
         role = message.role
         if role in SYSTEM_ROLES:
             self.spoken_before.append(self.spoken_before[-1])
+            self.cuttable_before.append(self.cuttable_before[-1])
             self.systems.append(position)
+            self.system_ranges.add(position)
+            self.uncuttable_ranges.add(position)
             if self.leading_systems == position:
                 self.leading_systems += 1
             return
         self.spoken_before.append(self.spoken_before[-1] + tokens)
+        self.cuttable_before.append(self.cuttable_before[-1] + (0 if role == "user" else tokens))
         if role == "user":
+            self.uncuttable_ranges.add(position)
             if "documents" in message.recorded and message.documents:
                 self.documented.append(position)
             if self._previous_role != "user" or self._one_turn_per_user_message:
@@ -176,18 +188,6 @@ class History:
     def window_start(self, turn: int) -> int:
         """Position from which the turns from number `turn` on are sent; turn 0 takes the preamble with it."""
         return self.turns[turn] if turn > 0 else 0
-
-    def system_ranges(self, start: int, stop: int) -> list[tuple[int, int]]:
-        """The system messages in `messages[start:stop]`, as ranges of neighbours."""
-        ranges: list[tuple[int, int]] = []
-        for position in self.systems:
-            if not start <= position < stop:
-                continue
-            if ranges and ranges[-1][1] == position:
-                ranges[-1] = (ranges[-1][0], position + 1)
-            else:
-                ranges.append((position, position + 1))
-        return ranges
 
     def empty(self) -> "History":
         """A new history for the same model and tools, without messages."""

@@ -83,8 +83,8 @@ def test_system_messages_are_listed() -> None:
     """System and developer messages are listed; those that the conversation begins with are counted apart."""
     history = history_of(messages_of("s d u s a d"))
     assert (history.systems, history.leading_systems) == ([0, 1, 3, 5], 2)
-    assert history.system_ranges(0, 6) == [(0, 2), (3, 4), (5, 6)]
-    assert history.system_ranges(1, 5) == [(1, 2), (3, 4)]
+    assert history.system_ranges.within(0, 6) == [(0, 2), (3, 4), (5, 6)]
+    assert history.system_ranges.within(1, 5) == [(1, 2), (3, 4)]
 
 
 def test_history_without_its_last_message_is_the_history_before_it() -> None:

@@ -44,7 +44,7 @@ def _systems_before(history: History, start: int) -> tuple[Recorded, ...]:
     """The system messages before `start` that are not leading ones."""
     return tuple(
         Recorded("system", first, stop, history.range_tokens(first, stop))
-        for first, stop in history.system_ranges(history.leading_systems, start)
+        for first, stop in history.system_ranges.within(history.leading_systems, start)
     )
 
 
@@ -58,14 +58,6 @@ def _history_piece(history: History, start: int, turn_start: int) -> tuple[Recor
 
 def _cut_pieces(history: History, input_cut: InputCut) -> tuple[Recorded, ...]:
     """A cut input: of what lies before its cut, only the user's words and system messages."""
-    pieces: list[Recorded] = []
-    for position in range(history.turn_start, input_cut.step):
-        if history.messages[position].role in {"assistant", "tool"}:
-            continue
-        if pieces and pieces[-1].stop == position:
-            last = pieces.pop()
-            pieces.append(last._replace(stop=position + 1, tokens=history.range_tokens(last.start, position + 1)))
-        else:
-            pieces.append(Recorded("input", position, position + 1, history.range_tokens(position, position + 1)))
-    length = len(history)
-    return (*pieces, Recorded("input", input_cut.step, length, history.range_tokens(input_cut.step, length)))
+    stay = history.uncuttable_ranges.within(history.turn_start, input_cut.step)
+    spans = [*stay, (input_cut.step, len(history))]
+    return tuple(Recorded("input", start, stop, history.range_tokens(start, stop)) for start, stop in spans)

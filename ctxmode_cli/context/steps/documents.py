@@ -1,5 +1,6 @@
 """Documents that were retrieved for the current turn, as one generated note."""
 
+from bisect import bisect_left
 from functools import lru_cache
 
 from ctxmode_cli.context.context import Note
@@ -14,7 +15,7 @@ def documents_note(history: History) -> Note | None:
 
     Documents of earlier turns are not sent.
     """
-    positions = [position for position in history.documented if position >= history.turn_start]
+    positions = history.documented[bisect_left(history.documented, history.turn_start) :]
     documents = [document for position in positions for document in history.messages[position].documents]
     return _note(history.counter, tuple(document["text"] for document in documents)) if documents else None
 
