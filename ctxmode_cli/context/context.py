@@ -3,20 +3,9 @@
 from bisect import bisect_left
 from typing import Any, NamedTuple, TypeAlias
 
-from ctxmode_cli.context.history import History, Recorded
+from ctxmode_cli.context.history import History, Note, Recorded
 
 # Tuples, not dataclasses: a replay makes several of these for each request and mode.
-
-
-class Note(NamedTuple):
-    """A generated message."""
-
-    purpose: str
-    """`summary` or `documents`."""
-    role: str
-    text: str
-    tokens: int
-    """Framing included."""
 
 
 Piece: TypeAlias = Recorded | Note

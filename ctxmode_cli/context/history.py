@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from ctxmode_cli.context.ranges import Ranges
 from ctxmode_cli.conversation.message import SYSTEM_ROLES, Message
+from ctxmode_cli.errors import CtxmodeError
 from ctxmode_cli.tokens.counter import TokenCounter
 
 
@@ -16,6 +17,17 @@ class Recorded(NamedTuple):
     start: int
     stop: int
     tokens: int
+
+
+class Note(NamedTuple):
+    """A generated message."""
+
+    purpose: str
+    """`summary` or `documents`."""
+    role: str
+    text: str
+    tokens: int
+    """Framing included."""
 
 
 class Frame(NamedTuple):
@@ -39,7 +51,7 @@ class History:
     result that answers a call of an earlier step or turn joins everything from there on, so that turns and steps
     can be cut apart without ever parting a call from its result.
 
-    Several managers may share one history: it only ever grows, and they only read it.
+    Several managers may share one history: they only read it.
 
     Args:
         counter: Counts each message, with the encoding of its model.
@@ -83,6 +95,8 @@ class History:
         """For each position, the tokens of the messages before it, system messages left out."""
         self.cuttable_before = [0]
         """For each position, the tokens of the assistant and tool messages before it."""
+        self.documents_note: tuple[tuple[str, ...], Note] | None = None
+        """The last note on retrieved documents and their texts, since a tool loop's requests send the same one again."""
         self._frame: Frame | None = None
         self._call_positions: dict[str, int] = {}
         self._group_ends: dict[int, int] = {}
@@ -127,6 +141,25 @@ class History:
         else:
             self._append_result(message.tool_call_id or "", position)
         self._previous_role = role
+
+    def pop(self) -> None:
+        """Take back the newest message, a user's: all is as if it had never been appended.
+
+        Raises:
+            CtxmodeError: The newest message is not a user's: what a reply or a result changed is not kept.
+        """
+        if not self.messages or self.messages[-1].role != "user":
+            raise CtxmodeError("only a user message can be taken back")
+        self._frame = self.documents_note = None
+        self.messages.pop()
+        for sums in (self.inside_group, self.tokens_before, self.spoken_before, self.cuttable_before):
+            sums.pop()
+        self.uncuttable_ranges.pop()
+        position = len(self.messages)
+        for positions in (self.documented, self.turns):
+            if positions and positions[-1] == position:
+                positions.pop()
+        self._previous_role = next((message.role for message in reversed(self.messages) if not message.is_system), "")
 
     def _append_result(self, call_id: str, position: int) -> None:
         call_position = self._call_positions.get(call_id)
@@ -192,10 +225,3 @@ class History:
     def empty(self) -> "History":
         """A new history for the same model and tools, without messages."""
         return History(self.counter, tools=self.tools, one_turn_per_user_message=self._one_turn_per_user_message)
-
-    def without_last(self) -> "History":
-        """A new history without the newest message."""
-        history = self.empty()
-        for message in self.messages[:-1]:
-            history.append(message)
-        return history

@@ -3,8 +3,8 @@
 from bisect import bisect_left
 
 from ctxmode_cli.context.config import Budget
-from ctxmode_cli.context.context import Context, Note
-from ctxmode_cli.context.history import History, Recorded
+from ctxmode_cli.context.context import Context
+from ctxmode_cli.context.history import History, Note, Recorded
 
 
 def mode_faults(context: Context, history: History, budget: Budget) -> tuple[str, ...]:

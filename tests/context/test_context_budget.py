@@ -1,5 +1,7 @@
 """What fits a budget: clamping, shares, cuts to the token, documents, and by how much what must go in is over."""
 
+import gc
+import weakref
 from typing import Any
 
 import pytest
@@ -10,6 +12,7 @@ from ctxmode_cli.context.context import Context, Recorded
 from ctxmode_cli.context.history import History
 from ctxmode_cli.context.manager import ContextManager
 from ctxmode_cli.context.steps.budget import OverBudgetError
+from ctxmode_cli.conversation.parse import parse_message
 from ctxmode_cli.errors import CtxmodeError
 
 # A message of these dialogues is 3 + 1 and the two tokens of its content ("u0"): 6; the opening of the reply is 3.
@@ -212,6 +215,36 @@ def test_documents_stand_before_the_user_message() -> None:
 def test_documents_stay_for_the_whole_tool_loop() -> None:
     """In a tool loop the note stays before the turn's user message; a burst has one note for all its documents."""
     assert sent(documented("s u u a:c t:c", 2).build_context()) == "0-0 documents 1-4"
+
+
+def test_documents_are_read_once_for_a_tool_loop() -> None:
+    """Every mode and every request of a tool loop send the very same note; new documents make a new one."""
+    session = documented("u a:c t:c", 0)
+    other = ContextManager(ContextConfig(mode="zero", model=MODEL), history=session.history)
+    note = session.build_context().pieces[0]
+    session.append({"role": "assistant", "content": "on it"})
+    assert session.build_context().pieces[0] is note
+    assert other.build_context().pieces[0] is note
+    session.append({"role": "user", "content": "u", "documents": DOCUMENTS[:1]})
+    assert other.build_context().pieces[0].text == NOTE[: NOTE.index("\n\n[2]")]
+
+
+class Text(str):
+    """A text of which one can see whether it is still held."""
+
+    __slots__ = ("__weakref__",)
+
+
+def test_documents_are_forgotten_with_the_session() -> None:
+    """After a reset nothing holds what was retrieved for a customer."""
+    session = ContextManager(ContextConfig(model=MODEL), history=History(counter()))
+    held = weakref.ref(text := Text("customer's own"))
+    session.append(parse_message({"role": "user", "content": "u", "documents": [{"text": text}]}))
+    del text
+    assert "customer's own" in session.build_request_messages()[0]["content"]
+    session.reset()
+    gc.collect()
+    assert held() is None
 
 
 def test_documents_of_earlier_turns_are_not_sent() -> None:

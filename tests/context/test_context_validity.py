@@ -4,7 +4,8 @@ import pytest
 from dialogues import history_of, messages_of
 
 from ctxmode_cli.context.config import Budget
-from ctxmode_cli.context.context import Context, Note, Recorded
+from ctxmode_cli.context.context import Context
+from ctxmode_cli.context.history import Note, Recorded
 from ctxmode_cli.context.record_faults import record_faults
 from ctxmode_cli.context.validity import mode_faults
 
