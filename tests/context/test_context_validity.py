@@ -66,6 +66,14 @@ def test_validity_orphan_result_of_the_record_is_not_the_modes() -> None:
         ("u a:c,d t:c a", {"unanswered_call": 1}),
         ("u a:c u a t:c", {"unanswered_call": 1}),
         ("t:c u a:c t:c", {"orphan_result": 1}),
+        ("u a:c t:x a:d t:c t:d", {"orphan_result": 1, "unanswered_call": 1}),
+        ("u a:c t:x a:d t:d", {"orphan_result": 1, "unanswered_call": 1}),
+        ("u a:c t:c a:d,e t:d", {"unanswered_call": 1}),
+        ("u a:c,d", {"unanswered_call": 2}),
+        ("u a:c u t:c a", {}),
+        ("u a:c u", {"unanswered_call": 1}),
+        ("u a:c s a:d t:d t:c a", {}),
+        ("u a:c t:x a:c t:c a", {"orphan_result": 1, "unanswered_call": 1}),
     ],
 )
 def test_record_faults_are_counted(script: str, faults: dict[str, int]) -> None:
