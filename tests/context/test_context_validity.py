@@ -9,15 +9,19 @@ from ctxmode_cli.context.history import Note, Recorded
 from ctxmode_cli.context.record_faults import record_faults
 from ctxmode_cli.context.validity import mode_faults
 
-BUDGET = Budget(100)
+# Seven messages of 3 + 1 and two tokens each, six more for the name and arguments of a call, and 3 for the reply.
+BUDGET = Budget(7 * 6 + 5 + 3)
 SCRIPT = "s a u a:c t:c s u"
 
 
-def context(*ranges: tuple[int, int], tokens: int = 100, summarised: int = 0, summary: bool = False) -> Context:
-    """A context of ranges (first and last position), the leading system message as a piece of its own."""
+def context(*ranges: tuple[int, int], summarised: int = 0, summary: bool = False) -> Context:
+    """A context of ranges (first and last position), the leading system message as a piece of its own.
+
+    It says that it has no tokens at all, since a check that believed it would check nothing.
+    """
     pieces = [Recorded("system" if first == 0 else "history", first, last + 1, 0) for first, last in ranges]
     note = [Note("summary", "system", "so far", 6)] if summary else []
-    return Context((*pieces[:1], *note, *pieces[1:]), tokens, 7, summarised, trimmed=False)
+    return Context((*pieces[:1], *note, *pieces[1:]), 0, 7, summarised, trimmed=False)
 
 
 @pytest.mark.parametrize(
@@ -26,8 +30,8 @@ def context(*ranges: tuple[int, int], tokens: int = 100, summarised: int = 0, su
         (context((0, 0), (1, 6)), ()),
         (context((0, 0), (2, 6)), ()),
         (context((0, 0), (5, 5), (6, 6), summarised=5, summary=True), ()),
-        (context((0, 0), (1, 6), tokens=101), ("over_budget",)),
-        (context((0, 0), (2, 4), (2, 6)), ("disorder",)),
+        (context((0, 0), (1, 6), summary=True), ("over_budget",)),
+        (context((0, 0), (2, 4), (6, 6), (5, 5)), ("disorder",)),
         (context((0, 0), (2, 3), (5, 6)), ("parted_call",)),
         (context((0, 0), (2, 2), (4, 6)), ("parted_call",)),
         (context((0, 0), (2, 6), summarised=6, summary=True), ("raw_and_summarised",)),
