@@ -197,8 +197,9 @@ NOTE = "Retrieved documents (generated note, not a message from the user):\n\n[1
 
 
 def documented(script: str, at: int, **settings: Any) -> ContextManager:
+    contents = settings.pop("contents", {})
     session = ContextManager(ContextConfig(model=MODEL, **settings), history=History(counter()))
-    for position, message in enumerate(dialogue(script)):
+    for position, message in enumerate(dialogue(script, **contents)):
         session.append({**message, "documents": DOCUMENTS} if position == at else message)
     return session
 
@@ -215,6 +216,34 @@ def test_documents_stand_before_the_user_message() -> None:
 def test_documents_stay_for_the_whole_tool_loop() -> None:
     """In a tool loop the note stays before the turn's user message; a burst has one note for all its documents."""
     assert sent(documented("s u u a:c t:c", 2).build_context()) == "0-0 documents 1-4"
+
+
+def test_documents_go_before_any_turn_does() -> None:
+    """A note that would fit once a turn is cut goes all the same: documents are the first to be dropped."""
+    note = 4 + counter().text(NOTE)
+    long = {"u0": "word " * 100}
+    whole = 3 + 4 + counter().text(long["u0"]) + 6 + 6
+    cut = documented("u a u", 2, max_tokens=whole - 1, contents=long).build_context()
+    assert (sent(cut), cut.trimmed) == ("2-2", True)
+    assert 3 + note + 6 < whole - 1
+    note_only = documented("u a u", 2, max_tokens=whole, contents=long).build_context()
+    assert (sent(note_only), note_only.prompt_tokens, note_only.trimmed) == ("0-1 2-2", whole, True)
+
+
+def test_documents_stay_where_a_share_cuts() -> None:
+    """What is cut for a share of its own leaves the documents: dropping them would save no turn and no call group."""
+    history = documented("u a u a u", 4, history_tokens=12).build_context()
+    assert (sent(history), history.trimmed) == ("2-3 documents 4-4", True)
+    groups = documented(LOOP, 0, mode="zero", input_tokens=56).build_context()
+    assert (sent(groups), groups.trimmed) == ("documents 0-0 3-6", True)
+
+
+def test_documents_go_before_call_groups_do() -> None:
+    """Where call groups go to fit the budget, the documents are gone, however much room a group leaves."""
+    large = {"t2": "word " * 100}
+    context = documented(LOOP, 0, mode="zero", max_tokens=100, contents=large).build_context()
+    assert (sent(context), context.prompt_tokens) == ("0-0 3-6", 43)
+    assert 43 + 4 + counter().text(NOTE) <= 100
 
 
 def test_documents_are_read_once_for_a_tool_loop() -> None:
