@@ -5,12 +5,14 @@ import weakref
 from typing import Any
 
 import pytest
-from dialogues import MODEL, TOOLS, WINDOW, counter, dialogue
+from dialogues import MODEL, TOOLS, WINDOW, counter, dialogue, history_of, messages_of
 
 from ctxmode_cli.context.config import Budget, ContextConfig
 from ctxmode_cli.context.context import Context, Recorded
-from ctxmode_cli.context.history import History
+from ctxmode_cli.context.history import History, Note
 from ctxmode_cli.context.manager import ContextManager
+from ctxmode_cli.context.plan import Plan
+from ctxmode_cli.context.steps.assemble import assemble
 from ctxmode_cli.context.steps.budget import OverBudgetError
 from ctxmode_cli.conversation.parse import parse_message
 from ctxmode_cli.errors import CtxmodeError
@@ -236,6 +238,14 @@ def test_documents_stay_where_a_share_cuts() -> None:
     assert (sent(history), history.trimmed) == ("2-3 documents 4-4", True)
     groups = documented(LOOP, 0, mode="zero", input_tokens=56).build_context()
     assert (sent(groups), groups.trimmed) == ("documents 0-0 3-6", True)
+
+
+def test_turns_that_only_a_summary_crowded_out_come_back() -> None:
+    """Where the summary fits the history's share but not the budget, it goes, and with it all that it cost in turns."""
+    history = history_of(messages_of("u a u a u a u"))
+    plan = Plan(0, Note("summary", "system", "so far", 50))
+    context = assemble(history, history.frame, Budget(request=9 + 40, history=70), plan, None)
+    assert (sent(context), context.prompt_tokens, context.stepped_down) == ("0-5 6-6", 9 + 36, "sliding")
 
 
 def test_documents_go_before_call_groups_do() -> None:

@@ -61,12 +61,12 @@ def cut_input(history: History, frame: Frame, budget: Budget) -> InputCut | None
 def _without_oldest_groups(history: History, tokens: int, room: int) -> InputCut:
     steps, cuttable_before, start = history.steps, history.cuttable_before, history.turn_start
     uncut = tokens + cuttable_before[start]
-    second = bisect_left(steps, start) + 1
-    cut = bisect_left(steps, True, lo=min(second, len(steps)), key=lambda step: uncut - cuttable_before[step] <= room)
+    # A cut before the current turn would leave more than `tokens`, which is already too much.
+    cut = bisect_left(steps, True, key=lambda step: uncut - cuttable_before[step] <= room)
     if cut < len(steps):
         return InputCut(steps[cut], uncut - cuttable_before[steps[cut]])
-    newest = uncut - cuttable_before[steps[-1]] if second < len(steps) else tokens
-    raise OverBudgetError("input", newest - room)
+    newest = max([start, *steps[-1:]])
+    raise OverBudgetError("input", uncut - cuttable_before[newest] - room)
 
 
 def history_tokens(history: History, plan: Plan) -> int:
