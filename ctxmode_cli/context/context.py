@@ -1,23 +1,11 @@
 """A context: what one request would send, as a list of pieces."""
 
+from bisect import bisect_left
 from typing import Any, NamedTuple, TypeAlias
 
-from ctxmode_cli.context.history import History, Recorded
+from ctxmode_cli.context.history import History, Note, Recorded
 
 # Tuples, not dataclasses: a replay makes several of these for each request and mode.
-new_tuple = tuple.__new__
-"""Makes a named tuple of its fields in half the time of its own `__new__`; for the hot path alone."""
-
-
-class Note(NamedTuple):
-    """A generated message."""
-
-    purpose: str
-    """`summary` or `documents`."""
-    role: str
-    text: str
-    tokens: int
-    """Framing included."""
 
 
 Piece: TypeAlias = Recorded | Note
@@ -58,7 +46,7 @@ class Context(NamedTuple):
 
     def dropped_messages(self, history: History) -> int:
         """How many recorded messages are neither sent nor told by the summary."""
-        told = self.summarised - sum(position < self.summarised for position in history.systems)
+        told = self.summarised - bisect_left(history.systems, self.summarised)
         return self.length - self.sent_messages() - told
 
     def messages(self, history: History) -> list[dict[str, Any]]:

@@ -3,7 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from ctxmode_cli.context.ranges import Ranges
 from ctxmode_cli.conversation.message import SYSTEM_ROLES, Message
+from ctxmode_cli.errors import CtxmodeError
 from ctxmode_cli.tokens.counter import TokenCounter
 
 
@@ -15,6 +17,17 @@ class Recorded(NamedTuple):
     start: int
     stop: int
     tokens: int
+
+
+class Note(NamedTuple):
+    """A generated message."""
+
+    purpose: str
+    """`summary` or `documents`."""
+    role: str
+    text: str
+    tokens: int
+    """Framing included."""
 
 
 class Frame(NamedTuple):
@@ -38,7 +51,7 @@ class History:
     result that answers a call of an earlier step or turn joins everything from there on, so that turns and steps
     can be cut apart without ever parting a call from its result.
 
-    Several managers may share one history: it only ever grows, and they only read it.
+    Several managers may share one history: they only read it.
 
     Args:
         counter: Counts each message, with the encoding of its model.
@@ -60,6 +73,10 @@ class History:
         self.messages: list[Message] = []
         self.systems: list[int] = []
         """Positions of system messages."""
+        self.system_ranges = Ranges()
+        """The same positions, as ranges."""
+        self.uncuttable_ranges = Ranges()
+        """Positions of system and user messages: what stays of a current input whose call groups are cut."""
         self.leading_systems = 0
         """How many system messages the conversation begins with."""
         self.documented: list[int] = []
@@ -76,6 +93,10 @@ class History:
         """For each position, the tokens of all messages before it."""
         self.spoken_before = [0]
         """For each position, the tokens of the messages before it, system messages left out."""
+        self.cuttable_before = [0]
+        """For each position, the tokens of the assistant and tool messages before it."""
+        self.documents_note: tuple[tuple[str, ...], Note] | None = None
+        """The last note on retrieved documents and their texts, since a tool loop's requests send the same one again."""
         self._frame: Frame | None = None
         self._call_positions: dict[str, int] = {}
         self._group_ends: dict[int, int] = {}
@@ -97,12 +118,17 @@ class History:
         role = message.role
         if role in SYSTEM_ROLES:
             self.spoken_before.append(self.spoken_before[-1])
+            self.cuttable_before.append(self.cuttable_before[-1])
             self.systems.append(position)
+            self.system_ranges.add(position)
+            self.uncuttable_ranges.add(position)
             if self.leading_systems == position:
                 self.leading_systems += 1
             return
         self.spoken_before.append(self.spoken_before[-1] + tokens)
+        self.cuttable_before.append(self.cuttable_before[-1] + (0 if role == "user" else tokens))
         if role == "user":
+            self.uncuttable_ranges.add(position)
             if "documents" in message.recorded and message.documents:
                 self.documented.append(position)
             if self._previous_role != "user" or self._one_turn_per_user_message:
@@ -115,6 +141,25 @@ class History:
         else:
             self._append_result(message.tool_call_id or "", position)
         self._previous_role = role
+
+    def pop(self) -> None:
+        """Take back the newest message, a user's: all is as if it had never been appended.
+
+        Raises:
+            CtxmodeError: The newest message is not a user's: what a reply or a result changed is not kept.
+        """
+        if not self.messages or self.messages[-1].role != "user":
+            raise CtxmodeError("only a user message can be taken back")
+        self._frame = self.documents_note = None
+        self.messages.pop()
+        for sums in (self.inside_group, self.tokens_before, self.spoken_before, self.cuttable_before):
+            sums.pop()
+        self.uncuttable_ranges.pop()
+        position = len(self.messages)
+        for positions in (self.documented, self.turns):
+            if positions and positions[-1] == position:
+                positions.pop()
+        self._previous_role = next((message.role for message in reversed(self.messages) if not message.is_system), "")
 
     def _append_result(self, call_id: str, position: int) -> None:
         call_position = self._call_positions.get(call_id)
@@ -177,25 +222,6 @@ class History:
         """Position from which the turns from number `turn` on are sent; turn 0 takes the preamble with it."""
         return self.turns[turn] if turn > 0 else 0
 
-    def system_ranges(self, start: int, stop: int) -> list[tuple[int, int]]:
-        """The system messages in `messages[start:stop]`, as ranges of neighbours."""
-        ranges: list[tuple[int, int]] = []
-        for position in self.systems:
-            if not start <= position < stop:
-                continue
-            if ranges and ranges[-1][1] == position:
-                ranges[-1] = (ranges[-1][0], position + 1)
-            else:
-                ranges.append((position, position + 1))
-        return ranges
-
     def empty(self) -> "History":
         """A new history for the same model and tools, without messages."""
         return History(self.counter, tools=self.tools, one_turn_per_user_message=self._one_turn_per_user_message)
-
-    def without_last(self) -> "History":
-        """A new history without the newest message."""
-        history = self.empty()
-        for message in self.messages[:-1]:
-            history.append(message)
-        return history

@@ -28,7 +28,7 @@ class ContextManager:
             appends to it.
 
     Raises:
-        CtxmodeError: The model is unknown, or the settings leave no budget.
+        CtxmodeError: The model is unknown, or not the one that `history` counts for, or the settings leave no budget.
     """
 
     def __init__(
@@ -42,6 +42,11 @@ class ContextManager:
         self.config = config or ContextConfig()
         if history is None:
             history = History(TokenCounter.for_model(self.config.model), tools=deepcopy(tools))
+        elif history.counter.model.name != self.config.model:
+            raise CtxmodeError(
+                f"the history counts tokens for {history.counter.model.name}, the settings are for {self.config.model}",
+                hint="ContextConfig(model=…) names the model of the history's counter",
+            )
         self.history = history
         self.budget = self.config.budget(self.history.counter.model.window)
         self._mode = build_mode(self.config, summarizer)
@@ -74,7 +79,7 @@ class ContextManager:
             return deepcopy(self.build_context().messages(self.history))
         except BaseException:
             if user_input is not None:
-                self.history = self.history.without_last()
+                self.history.pop()
             raise
 
     def build_context(self) -> Context:

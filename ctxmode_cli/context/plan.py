@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
 from ctxmode_cli.context.config import Budget
-from ctxmode_cli.context.context import Note, SummaryCall
-from ctxmode_cli.context.history import History
+from ctxmode_cli.context.context import SummaryCall
+from ctxmode_cli.context.history import History, Note
 from ctxmode_cli.conversation.message import Message
 from ctxmode_cli.errors import CtxmodeError
 

@@ -9,22 +9,27 @@ from ctxmode_cli.conversation.message import Message
 def record_faults(messages: Sequence[Message]) -> Counter[str]:
     """How many messages and calls of a record are at fault, by check.
 
-    `orphan_result`: a tool message that answers no earlier call. `unanswered_call`: a call that has no result by the
-    time something else than a result follows, or by the record's end.
+    `orphan_result`: a tool message that answers no earlier call. `unanswered_call`: a call whose result has not come
+    by the next reply, for which it had to be sent, nor by the record's end; each counts once, however late its result.
     """
     faults: Counter[str] = Counter()
     called: set[str] = set()
     waiting: set[str] = set()
+    previous_role = ""
     for message in messages:
+        if message.is_system:
+            continue
         if message.role == "tool":
             call_id = message.tool_call_id or ""
             faults["orphan_result"] += call_id not in called
             waiting.discard(call_id)
-        elif message.tool_calls:
-            called.update(call.id for call in message.tool_calls)
-            waiting.update(call.id for call in message.tool_calls)
-        elif waiting and not message.is_system:
-            faults["unanswered_call"] += len(waiting)
-            waiting = set()
+        elif message.role == "assistant":
+            if previous_role != "assistant":
+                faults["unanswered_call"] += len(waiting)
+                waiting.clear()
+            calls = {call.id for call in message.tool_calls}
+            called |= calls
+            waiting |= calls
+        previous_role = message.role
     faults["unanswered_call"] += len(waiting)
     return +faults

@@ -3,19 +3,19 @@
 from bisect import bisect_left
 
 from ctxmode_cli.context.config import Budget
-from ctxmode_cli.context.context import Context, Note
-from ctxmode_cli.context.history import History, Recorded
+from ctxmode_cli.context.context import Context
+from ctxmode_cli.context.history import History, Note, Recorded
 
 
 def mode_faults(context: Context, history: History, budget: Budget) -> tuple[str, ...]:
     """The checks that this context fails and the record itself does not; empty for a valid request.
 
-    `over_budget`: too many tokens. `disorder`: messages out of their order. `parted_call`: a call without its result,
+    `over_budget`: too many tokens, counted again from the pieces. `disorder`: messages out of their order. `parted_call`: a call without its result,
     or a result without its call. `raw_and_summarised`: a message is sent and told by the summary. `lost_system`: a
     system message is missing. `first_not_user`: the first recorded message after system messages and notes is not a
     user's, nor the preamble sent whole.
     """
-    faults = ["over_budget"] if context.prompt_tokens > budget.request else []
+    faults = ["over_budget"] if _tokens(context, history) > budget.request else []
     inside_group = history.inside_group
     first = -1
     end = 0
@@ -40,6 +40,14 @@ def mode_faults(context: Context, history: History, budget: Budget) -> tuple[str
     if history.messages[first].role != "user" and not _starts_well(first, history):
         faults.append("first_not_user")
     return tuple(faults)
+
+
+def _tokens(context: Context, history: History) -> int:
+    """Tokens of the whole request, added up again from what its pieces hold: who made it may have added wrongly."""
+    tokens = history.fixed_tokens
+    for piece in context.pieces:
+        tokens += piece.tokens if isinstance(piece, Note) else history.range_tokens(piece.start, piece.stop)
+    return tokens
 
 
 def _parts_call(context: Context, history: History) -> bool:

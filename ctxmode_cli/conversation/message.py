@@ -9,6 +9,9 @@ WIRE_FIELDS = ("role", "content", "name", "tool_calls", "tool_call_id")
 SYSTEM_ROLES = frozenset({"system", "developer"})
 ROLES = frozenset({"system", "developer", "user", "assistant", "tool"})
 
+TEXT_PARTS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
+"""Types of the content parts that are text, and the field that holds it; no other part is counted or read as text."""
+
 Content: TypeAlias = str | Sequence[Mapping[str, Any]] | None
 """A string, a list of parts, or nothing (an assistant message that only calls tools)."""
 
@@ -67,5 +70,5 @@ def content_text(content: Content) -> str:
         return content
     if not content:
         return ""
-    texts = (part.get("text") or part.get("refusal") for part in content)
+    texts = (part.get(TEXT_PARTS[part["type"]]) for part in content if part["type"] in TEXT_PARTS)
     return "\n".join(text for text in texts if isinstance(text, str))

@@ -247,7 +247,7 @@ def _probes(probes: Sequence[Any]) -> tuple[int, ...]:
 
 
 def _check_labels(facts: Sequence[Fact], length: int) -> None:
-    """Labels point into their conversation, and no two facts share an id."""
+    """Labels point into their conversation and to each other, and no two facts share an id."""
     seen: set[str] = set()
     for index, fact in enumerate(facts):
         if not fact.id or fact.id in seen:
@@ -258,6 +258,13 @@ def _check_labels(facts: Sequence[Fact], length: int) -> None:
         inside = 0 <= fact.stated_at < length and 0 <= (fact.superseded_at or 0) < length
         if not inside or first < 0 or last >= length:
             raise _position_fault(index, fact, length)
+        if fact.superseded_at is not None and fact.superseded_at <= fact.stated_at:
+            positions = f"superseded_at {fact.superseded_at}, not after its stated_at {fact.stated_at}"
+            raise _RecordFault(f'fact {index} ("{fact.id}") has {positions}')
+    for index, fact in enumerate(facts):
+        if fact.supersedes is not None and (fact.supersedes not in seen or fact.supersedes == fact.id):
+            complaint = f'supersedes "{fact.supersedes}", which is no other fact of the record'
+            raise _RecordFault(f'fact {index} ("{fact.id}") {complaint}')
 
 
 def _position_fault(index: int, fact: Fact, length: int) -> _RecordFault:

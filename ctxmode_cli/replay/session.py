@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ctxmode_cli.context.config import ContextConfig
-from ctxmode_cli.context.context import Context, new_tuple
+from ctxmode_cli.context.context import Context
 from ctxmode_cli.context.history import History
 from ctxmode_cli.context.manager import ContextManager
 from ctxmode_cli.context.plan import Summarizer
@@ -127,7 +127,7 @@ def _request_row(manager: ContextManager, request: Request, turn: int) -> Reques
     except OverBudgetError as error:
         return RequestRow(request.index, turn, None, error.reason, ())
     faults = mode_faults(context, manager.history, manager.budget)
-    return new_tuple(RequestRow, (request.index, turn, context, None, faults))
+    return RequestRow(request.index, turn, context, None, faults)
 
 
 def _probe_rows(row: RequestRow, due: Sequence[Probe], places: FactPlaces) -> list[ProbeRow]:

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple, Self
 
-from ctxmode_cli.context.context import Context, Note
+from ctxmode_cli.context.context import Context
+from ctxmode_cli.context.history import Note
 from ctxmode_cli.conversation.conversation import Fact
 from ctxmode_cli.conversation.message import Message
 from ctxmode_cli.language.matching import FactMatcher

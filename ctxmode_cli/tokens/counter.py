@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import tiktoken
 
-from ctxmode_cli.conversation.message import ROLES, Message
+from ctxmode_cli.conversation.message import ROLES, TEXT_PARTS, Message
 from ctxmode_cli.errors import CtxmodeError
 from ctxmode_cli.tokens.images import image_tokens
 from ctxmode_cli.tokens.models import Model, find_model
@@ -21,9 +21,6 @@ from ctxmode_cli.tokens.vocabularies import load_encoding
 MESSAGE_TOKENS = 3
 NAME_TOKENS = 1
 CALL_TOKENS = 3
-
-TEXT_PARTS = {"text": "text", "input_text": "text", "output_text": "text", "refusal": "refusal"}
-"""Types of the content parts that are text, and the field that holds it."""
 
 IMAGE_PARTS = frozenset({"image_url", "input_image"})
 COUNTED_PARTS = frozenset({*TEXT_PARTS, *IMAGE_PARTS})

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
-from threading import Lock
+from types import FunctionType
 
 import platformdirs
 import tiktoken
@@ -28,8 +28,6 @@ from ctxmode_cli.errors import CtxmodeError
 
 USER_FOLDERS = ("TIKTOKEN_CACHE_DIR", "DATA_GYM_CACHE_DIR")
 """Environment variables by which tiktoken's users name their own vocabulary folder; the first one wins."""
-
-_BUILDING = Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,17 +153,14 @@ def _sha256(content: bytes) -> str:
 
 
 def _encoding(name: str, content: bytes) -> tiktoken.Encoding:
-    """The encoding that tiktoken builds from this vocabulary.
+    """The encoding that tiktoken's own constructor describes, with the ranks of this vocabulary.
 
-    Its own reader is replaced while it builds, one thread at a time: it would read the file once more, or download
-    it, and it takes twice the time for the same ranks.
+    tiktoken would read the file once more, or download it, and takes twice the time for the same ranks. So its
+    constructors run as copies with globals of their own, in which the reader hands out what was read here; they find
+    each other there too. tiktoken's own module stays as it is for whoever else uses it.
     """
     tokens = map(binascii.a2b_base64, content.split()[::2])
     ranks = dict(zip(tokens, itertools.count()))  # a token and its rank a line, and the digest says: in order of rank
-    with _BUILDING:
-        reader = openai_public.load_tiktoken_bpe
-        openai_public.load_tiktoken_bpe = lambda *_address, **_digest: ranks
-        try:
-            return tiktoken.get_encoding(name)
-        finally:
-            openai_public.load_tiktoken_bpe = reader
+    own = {**vars(openai_public), "load_tiktoken_bpe": lambda *_address, **_digest: ranks}
+    own |= {encoding: FunctionType(getattr(openai_public, encoding).__code__, own) for encoding in encodings()}
+    return tiktoken.Encoding(**own[name]())

@@ -176,7 +176,7 @@ ODD = {
     "a user message after a user message": ([user("hi"), user("there"), assistant("yes"), user("so"), user("?")], 2, {}),
     "no user at all": ([assistant("hello"), assistant("anyone?")], 0, {}),
     "only a system message": ([{"role": "system", "content": "policy"}], 0, {}),
-    "a late result": ([user("hi"), CALLING, user("and?"), RESULT, assistant("yes"), user("so"), assistant("ok")], 3, {"unanswered_call": 1}),
+    "a late result": ([user("hi"), CALLING, user("and?"), RESULT, assistant("yes"), user("so"), assistant("ok")], 3, {}),
     "an empty message": ([user(""), assistant("")], 1, {}),
     "half an emoji": ([user("\ud83d"), assistant("\ude00")], 1, {}),
     "control characters": ([user("\x00\x1b[31m\u202e"), assistant("ok")], 1, {}),

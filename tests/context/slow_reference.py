@@ -5,6 +5,7 @@ with the package only messages, settings and the token counter.
 """
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -267,23 +268,20 @@ class SlowSession:
         shares: ContextConfig,
     ) -> SlowRequest:
         whole_input = len(current) == len(spoken(past, turns[-1], len(past)))
-        share = limit if shares.history_tokens is None else shares.history_tokens
-        for attempt in _attempts(decision, turns):
-            items = self._items(past, turns[-1], current, attempt, None)
+        share = math.inf if shares.history_tokens is None else shares.history_tokens
+        fixed = recount([message.wire() for message in past if message.role in SYSTEMS], self.tools)
+        input_share = math.inf if shares.input_tokens is None else shares.input_tokens
+        wanted = _documents_note(past, turns[-1])
+        # The documents stay where all that the shares leave goes in beside them; else they go, and then turns do.
+        note = wanted if whole_input or fixed + input_share <= limit else None
+        held = [attempt for attempt in _attempts(decision, turns) if _history_tokens(past, attempt, turns[-1]) <= share]
+        tries = [*([(held[0], note)] if note else []), *((attempt, None) for attempt in held)]
+        for attempt, note in tries:
+            items = self._items(past, turns[-1], current, attempt, note)
             wire = _materialise(past, items)
-            kept = sum(wire_tokens(past[position].wire()) for position in spoken(past, attempt.start, turns[-1]))
-            kept += wire_tokens(attempt.summary) if attempt.summary else 0
-            if recount(wire, self.tools) <= limit and kept <= share:
+            if recount(wire, self.tools) <= limit:
                 break
-        trimmed = not whole_input or attempt is not decision
-        note = _documents_note(past, turns[-1])
-        if note is not None:
-            with_note = self._items(past, turns[-1], current, attempt, note)
-            if recount(_materialise(past, with_note), self.tools) <= limit:
-                items = with_note
-            else:
-                trimmed = True
-        wire = _materialise(past, items)
+        trimmed = not whole_input or attempt is not decision or note is not wanted
         return SlowRequest(items, wire, recount(wire, self.tools), trimmed, attempt.stepped_down)
 
     @staticmethod
@@ -316,6 +314,11 @@ def _attempts(decision: Decision, turns: Sequence[int]) -> list[Decision]:
         sliding = [Decision(start, stepped_down="sliding") for start in turns if start >= decision.start]
         cuts += [*sliding[:-1], Decision(turns[-1], stepped_down="zero")]
     return [decision, *cuts]
+
+
+def _history_tokens(past: Sequence[Message], decision: Decision, turn: int) -> int:
+    told = wire_tokens(decision.summary) if decision.summary else 0
+    return told + sum(wire_tokens(past[position].wire()) for position in spoken(past, decision.start, turn))
 
 
 def _documents_note(past: Sequence[Message], turn: int) -> dict[str, str] | None:

@@ -1,15 +1,20 @@
 """What fits a budget: clamping, shares, cuts to the token, documents, and by how much what must go in is over."""
 
+import gc
+import weakref
 from typing import Any
 
 import pytest
-from dialogues import MODEL, TOOLS, WINDOW, counter, dialogue
+from dialogues import MODEL, TOOLS, WINDOW, counter, dialogue, history_of, messages_of
 
 from ctxmode_cli.context.config import Budget, ContextConfig
 from ctxmode_cli.context.context import Context, Recorded
-from ctxmode_cli.context.history import History
+from ctxmode_cli.context.history import History, Note
 from ctxmode_cli.context.manager import ContextManager
+from ctxmode_cli.context.plan import Plan
+from ctxmode_cli.context.steps.assemble import assemble
 from ctxmode_cli.context.steps.budget import OverBudgetError
+from ctxmode_cli.conversation.parse import parse_message
 from ctxmode_cli.errors import CtxmodeError
 
 # A message of these dialogues is 3 + 1 and the two tokens of its content ("u0"): 6; the opening of the reply is 3.
@@ -194,8 +199,9 @@ NOTE = "Retrieved documents (generated note, not a message from the user):\n\n[1
 
 
 def documented(script: str, at: int, **settings: Any) -> ContextManager:
+    contents = settings.pop("contents", {})
     session = ContextManager(ContextConfig(model=MODEL, **settings), history=History(counter()))
-    for position, message in enumerate(dialogue(script)):
+    for position, message in enumerate(dialogue(script, **contents)):
         session.append({**message, "documents": DOCUMENTS} if position == at else message)
     return session
 
@@ -212,6 +218,72 @@ def test_documents_stand_before_the_user_message() -> None:
 def test_documents_stay_for_the_whole_tool_loop() -> None:
     """In a tool loop the note stays before the turn's user message; a burst has one note for all its documents."""
     assert sent(documented("s u u a:c t:c", 2).build_context()) == "0-0 documents 1-4"
+
+
+def test_documents_go_before_any_turn_does() -> None:
+    """A note that would fit once a turn is cut goes all the same: documents are the first to be dropped."""
+    note = 4 + counter().text(NOTE)
+    long = {"u0": "word " * 100}
+    whole = 3 + 4 + counter().text(long["u0"]) + 6 + 6
+    cut = documented("u a u", 2, max_tokens=whole - 1, contents=long).build_context()
+    assert (sent(cut), cut.trimmed) == ("2-2", True)
+    assert 3 + note + 6 < whole - 1
+    note_only = documented("u a u", 2, max_tokens=whole, contents=long).build_context()
+    assert (sent(note_only), note_only.prompt_tokens, note_only.trimmed) == ("0-1 2-2", whole, True)
+
+
+def test_documents_stay_where_a_share_cuts() -> None:
+    """What is cut for a share of its own leaves the documents: dropping them would save no turn and no call group."""
+    history = documented("u a u a u", 4, history_tokens=12).build_context()
+    assert (sent(history), history.trimmed) == ("2-3 documents 4-4", True)
+    groups = documented(LOOP, 0, mode="zero", input_tokens=56).build_context()
+    assert (sent(groups), groups.trimmed) == ("documents 0-0 3-6", True)
+
+
+def test_turns_that_only_a_summary_crowded_out_come_back() -> None:
+    """Where the summary fits the history's share but not the budget, it goes, and with it all that it cost in turns."""
+    history = history_of(messages_of("u a u a u a u"))
+    plan = Plan(0, Note("summary", "system", "so far", 50))
+    context = assemble(history, history.frame, Budget(request=9 + 40, history=70), plan, None)
+    assert (sent(context), context.prompt_tokens, context.stepped_down) == ("0-5 6-6", 9 + 36, "sliding")
+
+
+def test_documents_go_before_call_groups_do() -> None:
+    """Where call groups go to fit the budget, the documents are gone, however much room a group leaves."""
+    large = {"t2": "word " * 100}
+    context = documented(LOOP, 0, mode="zero", max_tokens=100, contents=large).build_context()
+    assert (sent(context), context.prompt_tokens) == ("0-0 3-6", 43)
+    assert 43 + 4 + counter().text(NOTE) <= 100
+
+
+def test_documents_are_read_once_for_a_tool_loop() -> None:
+    """Every mode and every request of a tool loop send the very same note; new documents make a new one."""
+    session = documented("u a:c t:c", 0)
+    other = ContextManager(ContextConfig(mode="zero", model=MODEL), history=session.history)
+    note = session.build_context().pieces[0]
+    session.append({"role": "assistant", "content": "on it"})
+    assert session.build_context().pieces[0] is note
+    assert other.build_context().pieces[0] is note
+    session.append({"role": "user", "content": "u", "documents": DOCUMENTS[:1]})
+    assert other.build_context().pieces[0].text == NOTE[: NOTE.index("\n\n[2]")]
+
+
+class Text(str):
+    """A text of which one can see whether it is still held."""
+
+    __slots__ = ("__weakref__",)
+
+
+def test_documents_are_forgotten_with_the_session() -> None:
+    """After a reset nothing holds what was retrieved for a customer."""
+    session = ContextManager(ContextConfig(model=MODEL), history=History(counter()))
+    held = weakref.ref(text := Text("customer's own"))
+    session.append(parse_message({"role": "user", "content": "u", "documents": [{"text": text}]}))
+    del text
+    assert "customer's own" in session.build_request_messages()[0]["content"]
+    session.reset()
+    gc.collect()
+    assert held() is None
 
 
 def test_documents_of_earlier_turns_are_not_sent() -> None:

@@ -1,12 +1,17 @@
 """Turns, steps, call groups and token sums of a history."""
 
+from typing import Any
+
 import pytest
-from dialogues import TOOLS, counter, history_of, messages_of, record_messages, tool_schemas, unhurried
+from dialogues import TOOLS, counter, history_of, messages_of, record_messages, tool_schemas, unhurried, users
 from hypothesis import given, settings
 from slow_reference import Wire, answered_calls, group_starts, recount, spoken, turn_starts
 
 from ctxmode_cli.context.history import History
+from ctxmode_cli.context.ranges import Ranges
+from ctxmode_cli.context.steps.documents import documents_note
 from ctxmode_cli.conversation.parse import parse_message
+from ctxmode_cli.errors import CtxmodeError
 
 
 @pytest.mark.parametrize(
@@ -83,18 +88,36 @@ def test_system_messages_are_listed() -> None:
     """System and developer messages are listed; those that the conversation begins with are counted apart."""
     history = history_of(messages_of("s d u s a d"))
     assert (history.systems, history.leading_systems) == ([0, 1, 3, 5], 2)
-    assert history.system_ranges(0, 6) == [(0, 2), (3, 4), (5, 6)]
-    assert history.system_ranges(1, 5) == [(1, 2), (3, 4)]
+    assert history.system_ranges.within(0, 6) == [(0, 2), (3, 4), (5, 6)]
+    assert history.system_ranges.within(1, 5) == [(1, 2), (3, 4)]
 
 
-def test_history_without_its_last_message_is_the_history_before_it() -> None:
-    """Taking back the newest message leaves all as it was before it, joined turns included."""
-    messages = messages_of("s u a:c u a u t:c")
-    before = history_of(messages[:-1], tools=TOOLS[1])
-    taken_back = history_of(messages, tools=TOOLS[1]).without_last()
-    assert taken_back.messages == before.messages
-    assert (taken_back.turns, taken_back.steps) == (before.turns, before.steps)
-    assert (taken_back.inside_group, taken_back.frame) == (before.inside_group, before.frame)
+def state_of(history: History) -> dict[str, Any]:
+    """All that a history holds, as values that can be compared."""
+    fields = vars(history)
+    return {name: value.within(0, 1000) if isinstance(value, Ranges) else value for name, value in fields.items()}
+
+
+@settings(unhurried, max_examples=100)
+@given(record_messages, users)
+def test_pop_is_the_inverse_of_append(recorded: list[Wire], message: Wire) -> None:
+    """A user message that is taken back leaves all as if it had never been appended, and what follows too."""
+    messages = [parse_message(message) for message in recorded]
+    taken_back, never_appended = history_of(messages), history_of(messages)
+    taken_back.append(parse_message(message))
+    assert taken_back.frame
+    documents_note(taken_back)
+    taken_back.pop()
+    assert state_of(taken_back) == state_of(never_appended)
+
+
+@pytest.mark.parametrize("script", ["", "u a", "u s", "u a:c t:c"])
+def test_pop_takes_back_user_messages_only(script: str) -> None:
+    """What is not a user message may have joined turns, and is not taken back."""
+    history = history_of(messages_of(script))
+    with pytest.raises(CtxmodeError, match="only a user message"):
+        history.pop()
+    assert len(history) == len(script.split())
 
 
 def test_history_can_be_empty() -> None:

@@ -121,6 +121,23 @@ def test_manager_takes_a_refused_input_back() -> None:
     assert [message["content"] for message in shorter] == ["s0", "u1", "a2", "word"]
 
 
+def test_manager_takes_a_refused_input_back_from_a_shared_history() -> None:
+    """A refused input is taken back from the history itself: whoever shares it goes on sharing it."""
+    history = History(counter())
+    first, second = (ContextManager(ContextConfig(model=MODEL, max_tokens=60), history=history) for _ in range(2))
+    fill(first, "s u a")
+    with pytest.raises(OverBudgetError):
+        first.build_request_messages("word " * 60)
+    assert first.history is second.history is history
+    assert history.messages == messages_of("s u a")
+
+
+def test_manager_needs_a_history_of_its_model() -> None:
+    """A history that counts for another model than the settings name is refused, whichever of the two is meant."""
+    with pytest.raises(CtxmodeError, match=r"counts tokens for gpt-4o, the settings are for gpt-4$"):
+        ContextManager(ContextConfig(model="gpt-4"), history=History(counter()))
+
+
 def test_manager_keeps_what_was_appended_where_a_request_is_refused() -> None:
     """A message that was appended, not given as input, stays where the request cannot be sent."""
     session = fill(manager(max_tokens=30), "s u", u1="word " * 60)

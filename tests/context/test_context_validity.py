@@ -4,19 +4,24 @@ import pytest
 from dialogues import history_of, messages_of
 
 from ctxmode_cli.context.config import Budget
-from ctxmode_cli.context.context import Context, Note, Recorded
+from ctxmode_cli.context.context import Context
+from ctxmode_cli.context.history import Note, Recorded
 from ctxmode_cli.context.record_faults import record_faults
 from ctxmode_cli.context.validity import mode_faults
 
-BUDGET = Budget(100)
+# Seven messages of 3 + 1 and two tokens each, six more for the name and arguments of a call, and 3 for the reply.
+BUDGET = Budget(7 * 6 + 5 + 3)
 SCRIPT = "s a u a:c t:c s u"
 
 
-def context(*ranges: tuple[int, int], tokens: int = 100, summarised: int = 0, summary: bool = False) -> Context:
-    """A context of ranges (first and last position), the leading system message as a piece of its own."""
+def context(*ranges: tuple[int, int], summarised: int = 0, summary: bool = False) -> Context:
+    """A context of ranges (first and last position), the leading system message as a piece of its own.
+
+    It says that it has no tokens at all, since a check that believed it would check nothing.
+    """
     pieces = [Recorded("system" if first == 0 else "history", first, last + 1, 0) for first, last in ranges]
     note = [Note("summary", "system", "so far", 6)] if summary else []
-    return Context((*pieces[:1], *note, *pieces[1:]), tokens, 7, summarised, trimmed=False)
+    return Context((*pieces[:1], *note, *pieces[1:]), 0, 7, summarised, trimmed=False)
 
 
 @pytest.mark.parametrize(
@@ -25,8 +30,8 @@ def context(*ranges: tuple[int, int], tokens: int = 100, summarised: int = 0, su
         (context((0, 0), (1, 6)), ()),
         (context((0, 0), (2, 6)), ()),
         (context((0, 0), (5, 5), (6, 6), summarised=5, summary=True), ()),
-        (context((0, 0), (1, 6), tokens=101), ("over_budget",)),
-        (context((0, 0), (2, 4), (2, 6)), ("disorder",)),
+        (context((0, 0), (1, 6), summary=True), ("over_budget",)),
+        (context((0, 0), (2, 4), (6, 6), (5, 5)), ("disorder",)),
         (context((0, 0), (2, 3), (5, 6)), ("parted_call",)),
         (context((0, 0), (2, 2), (4, 6)), ("parted_call",)),
         (context((0, 0), (2, 6), summarised=6, summary=True), ("raw_and_summarised",)),
@@ -65,6 +70,14 @@ def test_validity_orphan_result_of_the_record_is_not_the_modes() -> None:
         ("u a:c,d t:c a", {"unanswered_call": 1}),
         ("u a:c u a t:c", {"unanswered_call": 1}),
         ("t:c u a:c t:c", {"orphan_result": 1}),
+        ("u a:c t:x a:d t:c t:d", {"orphan_result": 1, "unanswered_call": 1}),
+        ("u a:c t:x a:d t:d", {"orphan_result": 1, "unanswered_call": 1}),
+        ("u a:c t:c a:d,e t:d", {"unanswered_call": 1}),
+        ("u a:c,d", {"unanswered_call": 2}),
+        ("u a:c u t:c a", {}),
+        ("u a:c u", {"unanswered_call": 1}),
+        ("u a:c s a:d t:d t:c a", {}),
+        ("u a:c t:x a:c t:c a", {"orphan_result": 1, "unanswered_call": 1}),
     ],
 )
 def test_record_faults_are_counted(script: str, faults: dict[str, int]) -> None:

@@ -67,7 +67,7 @@ def test_a_label_is_read_with_all_its_fields() -> None:
         "polarity": "negative",
         "question": "Who?",
     }
-    (fact,) = parse({"messages": [USER, USER], "facts": [label]}).facts
+    fact, _ = parse({"messages": [USER, USER], "facts": [label, FACT | {"id": "f9"}]}).facts
     assert fact == Fact("f0", "name", "Ann", ("Anna",), 0, 1, "f9", (0, 1), True, "Who?")
     assert fact.forms == ("Ann", "Anna")
 
@@ -176,6 +176,22 @@ def test_a_label_points_into_its_conversation(change: dict[str, Any], place: str
     """A position outside is a fault that names fact, field and position."""
     text = fault({"messages": [USER, USER], "facts": [FACT | change]})
     assert text == f'fact 0 ("f0") has {place}, outside the conversation of 2 messages'
+
+
+@pytest.mark.parametrize("superseded_at", [0, 1])
+def test_a_label_is_superseded_after_it_is_stated(superseded_at: int) -> None:
+    """A fact that is out of date before it is said, or as it is said, is a fault that names both positions."""
+    text = fault({"messages": [USER, USER], "facts": [FACT | {"stated_at": 1, "superseded_at": superseded_at}]})
+    assert text == f'fact 0 ("f0") has superseded_at {superseded_at}, not after its stated_at 1'
+
+
+@pytest.mark.parametrize("old", ["f0", "f7", ""])
+def test_a_label_supersedes_another_of_its_record(old: str) -> None:
+    """A fact supersedes one that the record has, before or after it in the list, and never itself."""
+    complaint = f'fact 0 ("f0") supersedes "{old}", which is no other fact of the record'
+    later = FACT | {"id": "f1"}
+    assert fault({"messages": [USER], "facts": [FACT | {"supersedes": old}, later]}) == complaint
+    assert parse({"messages": [USER], "facts": [FACT | {"supersedes": "f1"}, later]}).facts[0].supersedes == "f1"
 
 
 def test_no_two_labels_share_an_id() -> None:

@@ -11,6 +11,7 @@ from ctxmode_cli.conversation.message import Message
 from ctxmode_cli.conversation.parse import parse_message
 from ctxmode_cli.language.fold import fold
 from ctxmode_cli.language.matching import FactMatcher, is_whole, message_text
+from ctxmode_cli.tokens.counter import TokenCounter
 
 
 def fact(value: str, *aliases: str) -> Fact:
@@ -175,6 +176,17 @@ def test_message_is_its_text_and_its_calls() -> None:
     assert FactMatcher([fact("北京"), fact("book"), fact("c")]).facts_in(message_text(message)) == {0, 1}
     parts = [{"type": "text", "text": "to 北京"}, {"type": "image_url", "image_url": {"url": "data:a"}}]
     assert message_text(parse_message({"role": "user", "content": parts})) == "to 北京"
+
+
+def test_message_is_the_text_that_is_counted() -> None:
+    """A part that no rule counts is not read either, whatever text it carries: it is in context nowhere."""
+    thought = {"type": "thinking", "text": "the code is 7731"}
+    answers = [{"type": "output_text", "text": "ok"}, {"type": "refusal", "refusal": "no", "text": "yes"}]
+    message = parse_message({"role": "assistant", "content": [thought, *answers]})
+    assert message_text(message) == "ok\nno"
+    counter = TokenCounter.for_model("gpt-4o")
+    assert counter.message(message) == 3 + 1 + 1 + 1
+    assert counter.uncounted_parts(message) == ("thinking",)
 
 
 # The slow, obvious matcher: every form at every offset, by the boundary rule alone.

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxmode_cli.context.context import Context, Note, Piece
-from ctxmode_cli.context.history import Recorded
+from ctxmode_cli.context.context import Context, Piece
+from ctxmode_cli.context.history import Note, Recorded
 from ctxmode_cli.conversation.conversation import Fact
 from ctxmode_cli.conversation.message import Message
 from ctxmode_cli.conversation.parse import parse_message

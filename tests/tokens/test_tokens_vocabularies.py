@@ -6,8 +6,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
 
 import pytest
+import tiktoken
+import tiktoken.registry
+from tiktoken_ext import openai_public
 
 from ctxmode_cli.errors import CtxmodeError
 from ctxmode_cli.tokens.vocabularies import encodings, load_encoding, vocabulary_sha256
@@ -28,8 +32,6 @@ print(*(len(load_encoding(name).encode_ordinary("hello world")) for name in ("cl
 @pytest.fixture
 def own_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A fresh cache folder of ctxmode, no folder of the user's, and nothing loaded yet."""
-    import tiktoken.registry
-
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr("platformdirs.user_cache_dir", lambda name: str(tmp_path / "cache" / name))
     monkeypatch.delenv("TIKTOKEN_CACHE_DIR", raising=False)
@@ -79,6 +81,42 @@ def test_environment_is_left_as_it_was(own_folder: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(own_folder / "empty"))
     load_encoding("o200k_base")
     assert os.environ["TIKTOKEN_CACHE_DIR"] == str(own_folder / "empty")
+
+
+class _Untouchable(ModuleType):
+    """A module whose globals nobody sets."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AssertionError(f"{name} was set in a module of tiktoken's")
+
+
+@pytest.mark.usefixtures("own_folder")
+def test_tiktokens_modules_are_left_as_they_were() -> None:
+    """Nothing of tiktoken's is replaced even for a moment: another thread may build an encoding of its own meanwhile."""
+    before = dict(vars(openai_public))
+    openai_public.__class__ = _Untouchable
+    try:
+        ranks = {name: load_encoding(name)._mergeable_ranks for name in encodings()}
+    finally:
+        ModuleType.__setattr__(openai_public, "__class__", ModuleType)
+    assert vars(openai_public) == before
+    assert tiktoken.registry.ENCODINGS == {}
+    assert {name: len(held) for name, held in ranks.items()} == {
+        "cl100k_base": 100_256,
+        "o200k_base": 199_998,
+        "o200k_harmony": 199_998,
+    }
+
+
+@pytest.mark.parametrize("name", list(encodings()))
+def test_encoding_is_tiktokens_own(own_folder: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """An encoding has the name, pattern, ranks and special tokens that tiktoken itself builds from the same file."""
+    ours = load_encoding(name)
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(own_folder))
+    theirs = tiktoken.get_encoding(name)
+    assert ours is not theirs
+    assert (ours.name, ours._pat_str, ours._special_tokens) == (theirs.name, theirs._pat_str, theirs._special_tokens)
+    assert ours._mergeable_ranks == theirs._mergeable_ranks
 
 
 def test_wrong_file_in_the_own_folder_is_an_error(own_folder: Path) -> None:

@@ -4,8 +4,8 @@ from bisect import bisect_left
 from dataclasses import dataclass
 
 from ctxmode_cli.context.config import Budget, ContextConfig
-from ctxmode_cli.context.context import Note, SummaryCall
-from ctxmode_cli.context.history import History
+from ctxmode_cli.context.context import SummaryCall
+from ctxmode_cli.context.history import History, Note
 from ctxmode_cli.context.modes.sliding import Sliding
 from ctxmode_cli.context.plan import Plan, State, Summarizer, SummaryError, SummaryRequest
 

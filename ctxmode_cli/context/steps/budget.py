@@ -59,17 +59,14 @@ def cut_input(history: History, frame: Frame, budget: Budget) -> InputCut | None
 
 
 def _without_oldest_groups(history: History, tokens: int, room: int) -> InputCut:
-    cut = history.turn_start
-    for step in history.steps[bisect_left(history.steps, cut) + 1 :]:
-        tokens -= sum(
-            history.range_tokens(position, position + 1)
-            for position in range(cut, step)
-            if history.messages[position].role in {"assistant", "tool"}
-        )
-        cut = step
-        if tokens <= room:
-            return InputCut(cut, tokens)
-    raise OverBudgetError("input", tokens - room)
+    steps, cuttable_before, start = history.steps, history.cuttable_before, history.turn_start
+    uncut = tokens + cuttable_before[start]
+    # A cut before the current turn would leave more than `tokens`, which is already too much.
+    cut = bisect_left(steps, True, key=lambda step: uncut - cuttable_before[step] <= room)
+    if cut < len(steps):
+        return InputCut(steps[cut], uncut - cuttable_before[steps[cut]])
+    newest = max([start, *steps[-1:]])
+    raise OverBudgetError("input", uncut - cuttable_before[newest] - room)
 
 
 def history_tokens(history: History, plan: Plan) -> int:
