@@ -45,8 +45,12 @@ def mode_faults(context: Context, history: History, budget: Budget) -> tuple[str
 def _tokens(context: Context, history: History) -> int:
     """Tokens of the whole request, added up again from what its pieces hold: who made it may have added wrongly."""
     tokens = history.fixed_tokens
+    tokens_before = history.tokens_before
     for piece in context.pieces:
-        tokens += piece.tokens if isinstance(piece, Note) else history.range_tokens(piece.start, piece.stop)
+        if isinstance(piece, Note):
+            tokens += piece.tokens
+        else:
+            tokens += tokens_before[piece.stop] - tokens_before[piece.start]
     return tokens
 
 

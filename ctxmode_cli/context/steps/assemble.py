@@ -64,7 +64,8 @@ def _history_piece(history: History, start: int, turn_start: int) -> tuple[Recor
     start = max(start, history.leading_systems)
     if start == turn_start:
         return ()
-    return (Recorded("history", start, turn_start, history.range_tokens(start, turn_start)),)
+    tokens_before = history.tokens_before
+    return (Recorded("history", start, turn_start, tokens_before[turn_start] - tokens_before[start]),)
 
 
 def _cut_pieces(history: History, input_cut: InputCut) -> tuple[Recorded, ...]:
