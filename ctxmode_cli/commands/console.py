@@ -3,12 +3,18 @@
 import os
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ctxmode_cli.errors import CtxmodeError, system_errors
 from ctxmode_cli.report.visible import visible
 from ctxmode_cli.report.words import counted
 
+if TYPE_CHECKING:
+    from ctxmode_cli.conversation.files import Reading
+
 MAX_ERRORS_SHOWN = 10
+MAX_LENGTH = 500
+"""Characters of an error; a log may hold whole documents as ids or roles."""
 
 
 def note(line: str) -> None:
@@ -27,14 +33,23 @@ def write_result(text: str) -> None:
         sys.stdout.flush()
 
 
-def print_errors(errors: Sequence[CtxmodeError], total: int) -> None:
-    """Write the first errors in the house style, then how many there were in all."""
+def print_errors(errors: Sequence[CtxmodeError], total: int, *, label: str = "error") -> None:
+    """Write the first errors in the house style, each hint once, then how many there were in all."""
+    hints: dict[str, None] = {}
     for error in errors[:MAX_ERRORS_SHOWN]:
-        note(f"error: {error}")
-        if error.hint:
+        text = str(error)
+        note(f"{label}: {text if len(text) <= MAX_LENGTH else text[:MAX_LENGTH] + '…'}")
+        if error.hint and error.hint not in hints:
+            hints[error.hint] = None
             note(f"hint: {error.hint}")
     if total > MAX_ERRORS_SHOWN:
         note(f"… and {counted(total - MAX_ERRORS_SHOWN, 'more error')}")
+
+
+def tell_skipped(reading: "Reading") -> None:
+    """Name the records that were left out, so that nothing is skipped in silence."""
+    if reading.skipped:
+        print_errors(reading.errors, reading.error_count, label="skipped")
 
 
 def wants_colour() -> bool:

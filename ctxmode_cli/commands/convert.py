@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 import typer
 
-from ctxmode_cli.commands.console import note
+from ctxmode_cli.commands.console import note, tell_skipped
 from ctxmode_cli.errors import CtxmodeError
 
 
@@ -33,5 +33,6 @@ def convert(
         for conversation in reading.conversations():
             writer.write(conversation)
             count += 1
+    tell_skipped(reading)
     skipped = f", {reading.skipped:,} bad skipped" if reading.skipped else ""
     note(f"{count:,} {'conversation' if count == 1 else 'conversations'} written to {output}{skipped}")

@@ -5,6 +5,7 @@ import io
 import os
 import sys
 import traceback
+from pathlib import Path
 from typing import Annotated, NoReturn
 
 import typer
@@ -97,6 +98,7 @@ def run() -> NoReturn:
     """
     code: int | str | None = ExitCode.OK
     try:
+        _open_closed_streams()
         main()
     except SystemExit as stop:
         code = stop.code
@@ -111,3 +113,15 @@ def run() -> NoReturn:
             print_errors([error], 1)
             code = ExitCode.USAGE
     os._exit(code if isinstance(code, int) else ExitCode.OK)
+
+
+def _open_closed_streams() -> None:
+    """Give a process that was started without a standard stream an empty one, since libraries take them for granted."""
+    if sys.stdin is None:
+        sys.stdin = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115 - it stays open as long as the process
+    if sys.stderr is None:
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - likewise
+    if sys.stdout is None:
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - likewise
+        print_errors([CtxmodeError("there is nowhere to write the result", where="<stdout>")], 1)
+        sys.exit(ExitCode.USAGE)

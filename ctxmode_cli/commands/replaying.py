@@ -56,6 +56,7 @@ def replay_and_report(
         with closing(progress(source.conversations(), quiet=options.quiet)) as conversations:
             totals = run(conversations, replay, keep=keep, reject=source.reject)
         source.check_some_left(totals.data.conversations)
+        source.tell_skipped()
         comparison = Comparison(
             model=counter.model.name,
             encoding=counter.encoding_name,

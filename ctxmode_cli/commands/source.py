@@ -4,6 +4,7 @@ import hashlib
 import itertools
 from collections.abc import Iterable, Iterator, Sequence
 
+from ctxmode_cli.commands.console import tell_skipped
 from ctxmode_cli.commands.options import ReplayOptions
 from ctxmode_cli.conversation.conversation import Conversation
 from ctxmode_cli.conversation.files import Reading, sample
@@ -65,6 +66,11 @@ class Source:
         if self._reading is None:
             raise error
         self._reading.reject(error)
+
+    def tell_skipped(self) -> None:
+        """Name the records that were left out."""
+        if self._reading is not None:
+            tell_skipped(self._reading)
 
     def check_some_left(self, conversations: int) -> None:
         """Refuse a run of which every conversation was skipped.

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from ctxmode_cli.commands.console import note, write_result
+from ctxmode_cli.commands.console import tell_skipped, write_result
 from ctxmode_cli.commands.tables import write_table
 from ctxmode_cli.errors import ExitCode
 from ctxmode_cli.report.visible import visible
@@ -45,8 +45,8 @@ def tokenizer_check(
         write_result(to_json(report.as_json() | {"skipped": skipped}) + "\n")
     else:
         _write_tables(report)
-    if skipped:
-        note(f"note: {skipped} bad records were skipped")
+    if reading:
+        tell_skipped(reading)
     if report.failures:
         raise typer.Exit(ExitCode.FAILED)
 

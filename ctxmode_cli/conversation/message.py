@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-WIRE_FIELDS = ("role", "content", "name", "tool_calls", "tool_call_id")
+WIRE_FIELDS = frozenset({"role", "content", "name", "tool_calls", "tool_call_id"})
 """What is ever sent of a message; everything else in the record stays at home."""
 
 SYSTEM_ROLES = frozenset({"system", "developer"})
@@ -59,9 +59,8 @@ class Message(NamedTuple):
         return self.recorded.get("usage")
 
     def wire(self) -> dict[str, Any]:
-        """The message as it is sent: its wire fields, exactly as recorded."""
-        recorded = self.recorded
-        return {field: recorded[field] for field in WIRE_FIELDS if field in recorded}
+        """The message as it is sent: its wire fields, exactly as recorded and in the recorded order."""
+        return {field: value for field, value in self.recorded.items() if field in WIRE_FIELDS}
 
 
 def content_text(content: Content) -> str:

@@ -68,7 +68,8 @@ SUMMARIES = pa.schema(
         "text": pa.string(),
     }
 )
-ROWS_HELD = 20_000
+ROWS_HELD = 2_000
+"""Rows of a table that wait to be written together; summaries hold whole texts."""
 
 
 class _Table:

@@ -29,18 +29,21 @@ def as_json(comparison: Comparison) -> str:
 
 
 def as_jsonl(comparison: Comparison) -> str:
-    """One line a mode: its part of format 1, with its name."""
+    """One line a mode: its part of format 1, with its name and how many records were skipped."""
     modes = document(comparison)["modes"]
-    return "".join(to_json({"mode": name, **part}, indent=None) + "\n" for name, part in modes.items())
+    return "".join(
+        to_json({"mode": name, "skipped": comparison.skipped, **part}, indent=None) + "\n"
+        for name, part in modes.items()
+    )
 
 
 def as_csv(comparison: Comparison) -> str:
     """The table with unrounded values; empty where something was not evaluated."""
     out = io.StringIO()
-    writer = csv.DictWriter(out, [column.key for column in COLUMNS], lineterminator="\n")
+    writer = csv.DictWriter(out, [*(column.key for column in COLUMNS), "skipped"], lineterminator="\n")
     writer.writeheader()
     for row in table_rows(comparison):
-        writer.writerow(row | {"mode": _inert(row["mode"])})
+        writer.writerow(row | {"mode": _inert(row["mode"]), "skipped": comparison.skipped})
     return out.getvalue()
 
 

@@ -103,10 +103,12 @@ def test_convert_needs_an_input_and_an_output(run: Run) -> None:
 
 
 def test_skipped_records_are_counted_in_the_last_line(run: Run, here: Path) -> None:
-    """What was left out is said."""
+    """What was left out is named, and counted."""
     (here / "logs.jsonl").write_bytes(RECORD + b"null\n" + OTHER)
     outcome = run("convert", "logs.jsonl", "out.jsonl", "--on-error", "skip")
-    assert outcome == (0, "", ["2 conversations written to out.jsonl, 1 bad skipped"])
+    assert (outcome.code, outcome.out) == (0, "")
+    assert outcome.err[0].startswith("skipped: logs.jsonl:2: ")
+    assert outcome.err[-1] == "2 conversations written to out.jsonl, 1 bad skipped"
 
 
 def test_more_than_max_errors_is_exit_2_and_no_output(run: Run, here: Path) -> None:

@@ -309,7 +309,7 @@ def test_identity(mode: str, recorded: list[dict[str, Any]], tools: list[dict[st
         for index in notes:
             del wire[index]
         fields = ("role", "content", "name", "tool_calls", "tool_call_id")
-        expected = [{field: m[field] for field in fields if field in m} for m in recorded[:position]]
+        expected = [{field: value for field, value in m.items() if field in fields} for m in recorded[:position]]
         assert json.dumps(wire) == json.dumps(expected)
         assert not context.trimmed
 

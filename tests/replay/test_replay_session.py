@@ -127,7 +127,9 @@ def test_replay_full_requests_are_the_record(name: str) -> None:
     replay = Replay({"full": ContextConfig(mode="full", model=MODEL)}, counter(), Digest(0))
     for conversation in real_conversations(name, 8):
         session = replay(conversation)
-        recorded = [{f: m[f] for f in FIELDS if f in m} for m in conversation.recorded["messages"]]
+        recorded = [
+            {field: value for field, value in m.items() if field in FIELDS} for m in conversation.recorded["messages"]
+        ]
         for request, row in zip(session.requests, session.modes["full"].requests, strict=True):
             assert row.context is not None
             sent = row.context.messages(session.history)
