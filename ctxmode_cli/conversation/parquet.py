@@ -20,7 +20,7 @@ from ctxmode_cli.conversation.streams import DAMAGE
 from ctxmode_cli.errors import CtxmodeError
 
 ROWS_PER_GROUP = 1000
-BYTES_PER_GROUP = 16 << 20
+BYTES_PER_GROUP = 4 << 20
 """A row group is written when it has so many rows, or so many bytes of JSON."""
 
 BATCH_ROWS = 64
