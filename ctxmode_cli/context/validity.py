@@ -1,6 +1,7 @@
 """Whether a context is a valid request: the checks that every built-in mode passes on every input."""
 
 from bisect import bisect_left
+from collections.abc import Iterator
 
 from ctxmode_cli.context.config import Budget
 from ctxmode_cli.context.context import Context
@@ -15,15 +16,19 @@ def mode_faults(context: Context, history: History, budget: Budget) -> tuple[str
     system message is missing. `first_not_user`: the first recorded message after system messages and notes is not a
     user's, nor the preamble sent whole.
     """
-    faults = ["over_budget"] if _tokens(context, history) > budget.request else []
+    faults = []
     inside_group = history.inside_group
+    tokens_before = history.tokens_before
+    tokens = history.fixed_tokens  # added up again from the pieces: who made the context may have added wrongly
     first = -1
     end = 0
     cuts_group = False
     for piece in context.pieces:
         if isinstance(piece, Note):
+            tokens += piece.tokens
             continue
         purpose, start, stop, _ = piece
+        tokens += tokens_before[stop] - tokens_before[start]
         if start < end:
             faults.append("disorder")
         elif start > end and (inside_group[start] or inside_group[end]):
@@ -31,27 +36,23 @@ def mode_faults(context: Context, history: History, budget: Budget) -> tuple[str
         if first < 0 and purpose != "system":
             first = start
         end = stop
+    if tokens > budget.request:
+        faults.append("over_budget")
     if cuts_group and _parts_call(context, history):
         faults.append("parted_call")
-    if first < context.summarised:
-        faults.append("raw_and_summarised")
     if history.systems and _lost_system(context, history):
         faults.append("lost_system")
-    if history.messages[first].role != "user" and not _starts_well(first, history):
-        faults.append("first_not_user")
+    if first < context.summarised or history.messages[first].role != "user":
+        faults.extend(_start_faults(first, context, history))
     return tuple(faults)
 
 
-def _tokens(context: Context, history: History) -> int:
-    """Tokens of the whole request, added up again from what its pieces hold: who made it may have added wrongly."""
-    tokens = history.fixed_tokens
-    tokens_before = history.tokens_before
-    for piece in context.pieces:
-        if isinstance(piece, Note):
-            tokens += piece.tokens
-        else:
-            tokens += tokens_before[piece.stop] - tokens_before[piece.start]
-    return tokens
+def _start_faults(first: int, context: Context, history: History) -> Iterator[str]:
+    """What is wrong with beginning the spoken messages at `first`."""
+    if first < context.summarised:
+        yield "raw_and_summarised"
+    if not _starts_well(first, history):
+        yield "first_not_user"
 
 
 def _parts_call(context: Context, history: History) -> bool:
