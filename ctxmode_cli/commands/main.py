@@ -1,6 +1,7 @@
 """The entry point: the list of commands, and the one place that prints an error and chooses an exit code."""
 
 import errno
+import gc
 import io
 import os
 import sys
@@ -96,6 +97,8 @@ def run() -> NoReturn:
 
     Python would first take apart, one by one, the hundreds of thousands of objects that a vocabulary is made of.
     """
+    # Reference cycles are looked for more rarely: a replay makes many small objects and no cycles.
+    gc.set_threshold(1_000_000)
     code: int | str | None = ExitCode.OK
     try:
         _open_closed_streams()

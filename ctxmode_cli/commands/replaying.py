@@ -1,6 +1,5 @@
 """What the replaying commands have in common: read, replay, report."""
 
-import gc
 import platform
 import shutil
 import sys
@@ -51,7 +50,6 @@ def replay_and_report(
 
         if options.verbose:
             note(f"replaying {source.description} through {', '.join(modes)}")
-        _relax_garbage_collection()
         replay = Replay(configs, counter, ExtractiveSummarizer(counter), probe_every_turn=options.probes == "all")
         with closing(progress(source.conversations(), quiet=options.quiet)) as conversations:
             totals = run(conversations, replay, keep=keep, reject=source.reject)
@@ -78,12 +76,6 @@ def replay_and_report(
     if options.probes is not None and not comparison.data.probes:
         note("error: recall was asked for and could not be evaluated: no labelled fact can be probed")
         raise typer.Exit(ExitCode.NOT_EVALUATED)
-
-
-def _relax_garbage_collection() -> None:
-    """Look for reference cycles more rarely: a replay makes many small objects and no cycles."""
-    gc.freeze()
-    gc.set_threshold(1_000_000)
 
 
 def _made_with(comparison: Comparison) -> dict[str, Any]:
