@@ -6,6 +6,7 @@ import typer
 
 from ctxmode_cli.commands.console import note, tell_skipped
 from ctxmode_cli.errors import CtxmodeError
+from ctxmode_cli.report.words import counted
 
 
 def convert(
@@ -35,4 +36,4 @@ def convert(
             count += 1
     tell_skipped(reading)
     skipped = f", {reading.skipped:,} bad skipped" if reading.skipped else ""
-    note(f"{count:,} {'conversation' if count == 1 else 'conversations'} written to {output}{skipped}")
+    note(f"{counted(count, 'conversation')} written to {output}{skipped}")

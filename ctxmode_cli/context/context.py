@@ -5,9 +5,6 @@ from typing import Any, NamedTuple, TypeAlias
 
 from ctxmode_cli.context.history import History, Note, Recorded
 
-# Tuples, not dataclasses: a replay makes several of these for each request and mode.
-
-
 Piece: TypeAlias = Recorded | Note
 
 

@@ -8,6 +8,8 @@ from ctxmode_cli.conversation.message import SYSTEM_ROLES, Message
 from ctxmode_cli.errors import CtxmodeError
 from ctxmode_cli.tokens.counter import TokenCounter
 
+# Named tuples, not dataclasses: a replay makes several of them for each request and mode.
+
 
 class Recorded(NamedTuple):
     """A range of recorded messages, sent as recorded."""

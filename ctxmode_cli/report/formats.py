@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ctxmode_cli.replay.results import Comparison
+from ctxmode_cli.report.answer import answer
 from ctxmode_cli.report.document import document
 from ctxmode_cli.report.rows import COLUMNS, shown, table_rows
 from ctxmode_cli.report.table import as_table
@@ -59,7 +60,7 @@ def as_markdown(comparison: Comparison) -> str:
         cells = [_markdown(shown(column, row[column.key])) for column in COLUMNS]
         lines.append("| " + " | ".join(cells) + " |")
     notes = [f"- {_markdown(line)}" for line in notes_lines(comparison)]
-    return "\n".join([*lines, "", *notes, "", _markdown(document(comparison)["answer"])]) + "\n"
+    return "\n".join([*lines, "", *notes, "", _markdown(answer(comparison))]) + "\n"
 
 
 FORMATS: dict[str, Callable[[Comparison], str]] = {

@@ -66,7 +66,7 @@ def _data_notes(comparison: Comparison) -> Iterator[str]:
 def _mode_notes(comparison: Comparison) -> Iterator[str]:
     for name, config in comparison.configs.items():
         totals = comparison.modes[name]
-        room = comparison.window - config.reserved_output
+        room = config.budget(comparison.window).request
         if config.mode != "full" and config.max_tokens > room:
             yield (
                 f"{name}: --max-tokens {config.max_tokens} is clamped to {room}, the window of {comparison.window} "

@@ -57,17 +57,14 @@ class FactPlaces:
 
     def in_context(self, fact: int, context: Context) -> bool:
         """Whether what is sent carries the fact, the current input left out."""
-        positions = self._positions[fact]
-        if not positions:
+        if not self._positions[fact]:
             return False
         notes = []
         for piece in context.pieces:
             if isinstance(piece, Note):
                 notes.append(piece)
-            elif piece.purpose != "input":
-                first = bisect_left(positions, piece.start)
-                if first < len(positions) and positions[first] < piece.stop:
-                    return True
+            elif piece.purpose != "input" and self.said_within(fact, piece.start, piece.stop):
+                return True
         return any(self._in_note(fact, note) for note in notes)  # last, since notes must be read first
 
     def _in_note(self, fact: int, note: Note) -> bool:

@@ -8,6 +8,7 @@ from ctxmode_cli.context.context import SummaryCall
 from ctxmode_cli.context.history import History, Note
 from ctxmode_cli.context.modes.sliding import Sliding
 from ctxmode_cli.context.plan import Plan, State, Summarizer, SummaryError, SummaryRequest
+from ctxmode_cli.context.steps.budget import history_tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,35 +27,30 @@ class Summary:
         """The running summary and everything since."""
         if history.inside_group[state.summarised]:  # a late result has joined summarised turns to later ones
             state = state._replace(summary=None, summarised=0)
-        target = self._refresh_target(history, budget, state)
+        plan = Plan(state.summarised, state.summary, state.summarised)
+        target = self._refresh_target(history, budget, plan)
         if target is None:
-            return Plan(state.summarised, state.summary, state.summarised), state
+            return plan, state
         return self._refresh(history, budget, state, target)
 
-    def _refresh_target(self, history: History, budget: Budget, state: State) -> int | None:
-        """The position up to which to summarise now, or None where no trigger asks or nothing is older."""
+    def _refresh_target(self, history: History, budget: Budget, plan: Plan) -> int | None:
+        """The position up to which to summarise now, or None where no trigger asks or nothing is older than `plan`."""
         keep = self.config.summary_threshold
         if keep is None or history.complete_turns <= keep:
             return None
         target = history.turns[history.complete_turns - keep]
-        if target <= state.summarised:
+        if target <= plan.summarised:
             return None
         trigger = self.config.summary_trigger
-        if trigger != "tokens" and self._unsummarised_turns(history, state) > keep + self.config.summary_every:
+        if trigger != "tokens" and self._unsummarised_turns(history, plan) > keep + self.config.summary_every:
             return target
-        if trigger != "turns" and self._history_tokens(history, state) > self.config.compress_ratio * budget.request:
+        if trigger != "turns" and history_tokens(history, plan) > self.config.compress_ratio * budget.request:
             return target
         return None
 
     @staticmethod
-    def _unsummarised_turns(history: History, state: State) -> int:
-        first = bisect_left(history.turns, state.summarised)
-        return history.complete_turns - first
-
-    @staticmethod
-    def _history_tokens(history: History, state: State) -> int:
-        summary_tokens = state.summary.tokens if state.summary else 0
-        return summary_tokens + history.spoken_tokens(state.summarised, history.turn_start)
+    def _unsummarised_turns(history: History, plan: Plan) -> int:
+        return history.complete_turns - bisect_left(history.turns, plan.summarised)
 
     def _refresh(self, history: History, budget: Budget, state: State, target: int) -> tuple[Plan, State]:
         rolling = self.config.summary_strategy == "rolling" and state.summary is not None
