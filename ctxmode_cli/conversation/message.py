@@ -1,6 +1,7 @@
 """A recorded message and its tool calls."""
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from typing import Any, NamedTuple, TypeAlias
 
 WIRE_FIELDS = frozenset({"role", "content", "name", "tool_calls", "tool_call_id"})
@@ -52,6 +53,19 @@ class Message(NamedTuple):
     def documents(self) -> Sequence[Mapping[str, Any]]:
         """Documents that were retrieved for this user message."""
         return self.recorded.get("documents") or ()
+
+    @property
+    def time(self) -> float | None:
+        """When it was recorded, in seconds since 1970; None without a `ts`. A time without a zone is UTC.
+
+        Raises:
+            ValueError: `ts` is no ISO 8601 time.
+        """
+        recorded = self.recorded.get("ts")
+        if recorded is None:
+            return None
+        time = datetime.fromisoformat(recorded)
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
 
     @property
     def usage(self) -> Mapping[str, Any] | None:

@@ -130,7 +130,18 @@ def _message(recorded: Any) -> Message:
     _check_other_fields(recorded, role)
     calls = recorded.get("tool_calls")
     parsed_calls = _each("tool call", calls, _tool_call) if calls else ()
-    return _new(Message, (role, content, parsed_calls, recorded.get("tool_call_id"), recorded))
+    message = _new(Message, (role, content, parsed_calls, recorded.get("tool_call_id"), recorded))
+    if "ts" in recorded:
+        _check_time(message)
+    return message
+
+
+def _check_time(message: Message) -> None:
+    try:
+        _ = message.time
+    except (ValueError, OverflowError):
+        hint = "an ISO 8601 time is, for example, 2026-11-30T09:15:00Z"
+        raise _RecordFault(f'has "{message.recorded["ts"]}" as its "ts"', hint) from None
 
 
 def _role_fault(recorded: Mapping[str, Any]) -> _RecordFault:

@@ -3,12 +3,15 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import Decimal
 from fractions import Fraction
 from typing import Self
 
 from ctxmode_cli.context.config import ContextConfig
 from ctxmode_cli.replay.session import ModeRows, SessionReplay
 from ctxmode_cli.score.recall import Recall
+from ctxmode_cli.simulate.charges import Simulation
+from ctxmode_cli.simulate.rates import Bill
 
 MAX_LISTED = 10
 """Cases that a note names; beyond that it only counts."""
@@ -84,7 +87,12 @@ class ModeTotals:
     """Requests that fell back to a simpler mode, by that mode."""
     prompt_tokens: Histogram = field(default_factory=Histogram)
     """Of sendable requests."""
+    bill: Bill = field(default_factory=Bill)
+    """Of its requests, summary calls left out."""
+    latency_ms: Histogram = field(default_factory=Histogram)
+    """Simulated; of sendable requests with a known reply."""
     summary_calls: SummaryCalls = field(default_factory=SummaryCalls)
+    summary_bill: Bill = field(default_factory=Bill)
     recall: Recall = field(default_factory=Recall)
 
     def __iadd__(self, other: "ModeTotals") -> Self:
@@ -94,9 +102,17 @@ class ModeTotals:
         self.invalid.update(other.invalid)
         self.stepped_down.update(other.stepped_down)
         self.prompt_tokens += other.prompt_tokens
+        self.bill += other.bill
+        self.latency_ms += other.latency_ms
         self.summary_calls += other.summary_calls
+        self.summary_bill += other.summary_bill
         self.recall += other.recall
         return self
+
+    @property
+    def cached_share(self) -> Fraction | None:
+        """The share of all prompt tokens that is read from the cache; None without any."""
+        return Fraction(self.bill.total.cached, self.bill.total.prompt) if self.bill.total.prompt else None
 
     def add(self, rows: ModeRows) -> None:
         """Count the rows of one conversation."""
@@ -111,6 +127,10 @@ class ModeTotals:
             self.summary_calls += SummaryCalls(
                 1, call.failed, call.prompt_tokens, call.completion_tokens, call.unseen_tokens
             )
+        charges = [charge for charge in rows.charges if charge is not None]
+        self.bill.add((charge.tier, charge.usage) for charge in charges)
+        self.latency_ms.counts.update(charge.latency_ms for charge in charges if charge.latency_ms is not None)
+        self.summary_bill.add((charge.call.tier, charge.call.usage) for charge in charges if charge.call is not None)
         probes = Counter(row.probe.fact for row in rows.probes)
         hits = Counter(row.probe.fact for row in rows.probes if row.in_context)
         self.recall += Recall.of_facts(probes, hits)
@@ -127,6 +147,8 @@ class DataTotals:
     probes: int = 0
     unprobed: int = 0
     record_faults: Counter[str] = field(default_factory=Counter)
+    clocks: Counter[str] = field(default_factory=Counter)
+    """Conversations by where the times of their requests come from: `recorded`, `think_time`, `none`."""
     uncounted_parts: Counter[str] = field(default_factory=Counter)
     """Content parts that no published rule counts, by type."""
     unmatched_facts: int = 0
@@ -143,6 +165,7 @@ class DataTotals:
         self.probes += session.probes
         self.unprobed += session.unprobed
         self.record_faults.update(session.record_faults)
+        self.clocks[session.clock] += 1
         self.unmatched_facts += len(session.unmatched)
         for index in session.unmatched[: MAX_LISTED - len(self.unmatched_listed)]:
             fact = conversation.facts[index]
@@ -187,6 +210,19 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True)
+class Cost:
+    """What a mode costs, in USD."""
+
+    requests: Decimal
+    summary_calls: Decimal
+
+    @property
+    def total(self) -> Decimal:
+        """Summary calls included."""
+        return self.requests + self.summary_calls
+
+
+@dataclass(frozen=True, slots=True)
 class Comparison:
     """A finished comparison: what was asked, what was read, and what it adds up to."""
 
@@ -202,9 +238,34 @@ class Comparison:
     modes: Mapping[str, ModeTotals]
     sources: list[tuple[str, str]]
     """Name and sha256 of each input."""
+    simulation: Simulation
     skipped: int = 0
     """Records that were left out as faulty."""
     selection: Selection = Selection()
+    sessions_per_day: int | None = None
+    """For the daily cost; None where none was asked for."""
+
+    def cost(self, mode: str, *, cached: bool = True) -> Cost | None:
+        """What a mode costs, with the prompt cache or without it; None where a price that it takes is unknown."""
+        totals = self.modes[mode]
+        requests = self._billed(totals.bill, self.model, cached=cached)
+        calls = self._billed(totals.summary_bill, self.configs[mode].summarizing_model, cached=cached)
+        return None if requests is None or calls is None else Cost(requests, calls)
+
+    def relative_cost(self, mode: str, *, cached: bool = True) -> Fraction | None:
+        """A mode's cost over the baseline's, summary calls included; None where either is unknown."""
+        cost, baseline = (self.cost(name, cached=cached) for name in (mode, self.baseline))
+        if cost is None or baseline is None or not baseline.total:
+            return None
+        return Fraction(cost.total) / Fraction(baseline.total)
+
+    def _billed(self, bill: Bill, model: str, *, cached: bool) -> Decimal | None:
+        if not any(bill.total):
+            return Decimal(0)
+        rates = self.simulation.providers[model].rates
+        if rates is None:
+            return None
+        return bill.cost(rates) if cached else bill.cost_uncached(rates)
 
     def normalised_recall(self, mode: str) -> Fraction | None:
         """Recall in context between the floor and the ceiling: (mode - zero) / (full - zero); None without both."""

@@ -16,6 +16,7 @@ from ctxmode_cli.context.validity import mode_faults
 from ctxmode_cli.conversation.conversation import Conversation
 from ctxmode_cli.conversation.requests import Request, has_replies, list_requests
 from ctxmode_cli.score.recall import FactPlaces, Probe, ProbePlan, probed_facts
+from ctxmode_cli.simulate.charges import Charge, Simulation
 from ctxmode_cli.tokens.counter import TokenCounter
 
 
@@ -48,6 +49,8 @@ class ModeRows:
 
     requests: list[RequestRow] = field(default_factory=list)
     probes: list[ProbeRow] = field(default_factory=list)
+    charges: list[Charge | None] = field(default_factory=list)
+    """Of each request; None for an unsendable one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,8 @@ class SessionReplay:
     unmatched: list[int]
     """Facts that the matcher does not find where they are said to be stated."""
     record_faults: Counter[str]
+    clock: str
+    """Where the times of its requests come from (`SessionCharges.clock`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +84,7 @@ class Replay:
     modes: Mapping[str, ContextConfig]
     counter: TokenCounter
     summarizer: Summarizer
+    simulation: Simulation
     probe_every_turn: bool = False
 
     def __call__(self, conversation: Conversation) -> SessionReplay:
@@ -93,11 +99,13 @@ class Replay:
         places = FactPlaces(facts, messages, probed_facts(facts, every_turn=self.probe_every_turn))
         plan = ProbePlan(facts, places, every_turn=self.probe_every_turn)
         requests = list_requests(messages)
+        turns: list[int] = []
         probes = 0
         for request in requests:
             for message in messages[len(history) : request.position]:
                 history.append(message)
             turn = history.complete_turns
+            turns.append(turn)
             due = plan.due(history.turns, request.position)
             probes += len(due)
             for manager, rows in managers:
@@ -108,16 +116,22 @@ class Replay:
         plan.finish()
         for message in messages[len(history) :]:
             history.append(message)
+        completion_tokens = [_completion_tokens(history, request) for request in requests]
+        session = self.simulation.session(conversation, history, requests, turns, completion_tokens)
+        for manager, rows in managers:
+            contexts = [row.context for row in rows.requests]
+            rows.charges.extend(session.charge(contexts, blocking=manager.config.summary_call == "blocking"))
         return SessionReplay(
             conversation=conversation,
             history=history,
             requests=requests,
-            completion_tokens=[_completion_tokens(history, request) for request in requests],
+            completion_tokens=completion_tokens,
             modes=dict(zip(self.modes, (rows for _, rows in managers), strict=True)),
             probes=probes,
             unprobed=plan.unprobed,
             unmatched=places.unmatched,
             record_faults=record_faults(messages),
+            clock=session.clock,
         )
 
 

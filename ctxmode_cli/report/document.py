@@ -9,8 +9,10 @@ from ctxmode_cli import __version__
 from ctxmode_cli.replay.results import Comparison, DataTotals, Histogram, ModeTotals
 from ctxmode_cli.report.answer import answer
 from ctxmode_cli.report.notes import notes
+from ctxmode_cli.simulate.charges import Provider
 
 FORMAT = 1
+MILLION = 1_000_000
 
 
 def document(comparison: Comparison) -> dict[str, Any]:
@@ -24,7 +26,8 @@ def document(comparison: Comparison) -> dict[str, Any]:
         "seed": comparison.seed,
         "selection": asdict(comparison.selection),
         "settings": {name: asdict(config) for name, config in comparison.configs.items()},
-        "prices": None,
+        "prices": _prices(comparison),
+        "prompt_cache": _prompt_cache(comparison),
         "notes": notes(comparison),
         "data": _data(comparison.data, comparison),
         "modes": {name: _mode(totals, name, comparison) for name, totals in comparison.modes.items()},
@@ -58,9 +61,9 @@ def _mode(totals: ModeTotals, name: str, comparison: Comparison) -> dict[str, An
         "trimmed": totals.trimmed,
         "stepped_down": _counts(totals.stepped_down),
         "tokens": _tokens(totals.prompt_tokens),
-        "cached_tokens": None,
-        "latency_s": None,
-        "cost_usd": None,
+        "cached_tokens": _cached(totals),
+        "latency_s": _latency(totals.latency_ms, comparison),
+        "cost_usd": _cost(name, comparison),
         "recall": {
             "in_context": None if recall is None else {"value": float(recall), "low": None, "high": None},
             "modelled": None,
@@ -78,6 +81,76 @@ def _tokens(tokens: Histogram) -> dict[str, Any]:
         "p50": tokens.percentile(50),
         "p95": tokens.percentile(95),
         "total": tokens.total,
+    }
+
+
+def _cached(totals: ModeTotals) -> dict[str, Any]:
+    total = totals.bill.total.cached
+    size = totals.prompt_tokens.size
+    return {"mean": total / size if size else None, "total": total, "share": _float(totals.cached_share)}
+
+
+def _latency(latency_ms: Histogram, comparison: Comparison) -> dict[str, Any] | None:
+    """Seconds; null where no request has a known reply."""
+    mean = latency_ms.mean
+    if mean is None:
+        return None
+    percentiles = {f"p{percent}": (latency_ms.percentile(percent) or 0) / 1000 for percent in (50, 95, 99)}
+    return {"mean": float(mean / 1000), **percentiles, "profile": comparison.simulation.profile.name}
+
+
+def _cost(name: str, comparison: Comparison) -> dict[str, Any] | None:
+    """USD; null where a price is unknown."""
+    cost, uncached = comparison.cost(name), comparison.cost(name, cached=False)
+    if cost is None or uncached is None:
+        return None
+    sendable = comparison.modes[name].prompt_tokens.size
+    per_session = cost.total / comparison.data.conversations
+    per_day = None if comparison.sessions_per_day is None else float(per_session * comparison.sessions_per_day)
+    return {
+        "total": float(cost.total),
+        "total_uncached": float(uncached.total),
+        "summary_calls": float(cost.summary_calls),
+        "per_request": float(cost.total / sendable) if sendable else None,
+        "per_session": float(per_session),
+        "per_day": per_day,
+        "relative": _float(comparison.relative_cost(name)),
+        "relative_uncached": _float(comparison.relative_cost(name, cached=False)),
+    }
+
+
+def _prices(comparison: Comparison) -> dict[str, Any] | None:
+    """Where the session model's price comes from, and what each model costs; null where that price is unknown."""
+    providers = comparison.simulation.providers
+    price = providers[comparison.model].price
+    if price is None:
+        return None
+    models = {model: _price(provider) for model, provider in sorted(providers.items())}
+    return {"source": price.source, "date": price.date, "models": models}
+
+
+def _price(provider: Provider) -> dict[str, Any] | None:
+    """USD per million tokens, tier by tier."""
+    if provider.price is None or provider.rates is None:
+        return None
+    tiers = [
+        {"above": tier.above}
+        | {key: float(getattr(tier, key) * MILLION) for key in ("input", "cached", "write", "output")}
+        for tier in provider.rates.tiers
+    ]
+    return {"source": provider.price.source, "date": provider.price.date, "usd_per_million": tiers}
+
+
+def _prompt_cache(comparison: Comparison) -> dict[str, Any]:
+    simulation = comparison.simulation
+    rules = {model: provider.rule for model, provider in sorted(simulation.providers.items())}
+    return {
+        "rules": {
+            model: {"name": rule.name, "source": rule.source, "date": rule.date} for model, rule in rules.items()
+        },
+        "scope": "shared" if simulation.warm_system else "session",
+        "think_time_s": simulation.think_time_s,
+        "clocks": _counts(comparison.data.clocks),
     }
 
 

@@ -1,7 +1,8 @@
 """The terminal's table."""
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from rich.console import Console
 from rich.measure import Measurement
@@ -41,10 +42,13 @@ def as_table(comparison: Comparison, *, width: int | None = None, colour: bool =
 
 
 def _table(comparison: Comparison, console: Console, width: int | None) -> str:
-    """The table alone; in a narrow terminal titles take several lines, and then the median goes: figures never break."""
-    without_median = [column for column in COLUMNS if column.key != "tokens_p50"]
-    for columns, breaks, gap in (COLUMNS, False, 2), (COLUMNS, True, 2), (COLUMNS, True, 1), (without_median, True, 1):
-        table = _grid(comparison, columns, gap, breaks=breaks)
+    """The table alone; in a narrow terminal the columns go that matter least: figures never break."""
+    rows = table_rows(comparison)
+    table = _grid(rows, COLUMNS, 2)
+    droppable = sorted((column for column in COLUMNS if column.dropped), key=lambda column: column.dropped)
+    for dropped in range(len(droppable) + 1):
+        columns = [column for column in COLUMNS if column not in droppable[:dropped]]
+        table = _grid(rows, columns, 2 if dropped == 0 else 1)
         if width is None or Measurement.get(console, console.options, table).maximum <= width:
             break
     with console.capture() as captured:
@@ -52,12 +56,12 @@ def _table(comparison: Comparison, console: Console, width: int | None) -> str:
     return "\n".join(line.rstrip() for line in captured.get().splitlines())
 
 
-def _grid(comparison: Comparison, columns: Sequence[Column], gap: int, *, breaks: bool) -> Table:
+def _grid(rows: Sequence[Mapping[str, Any]], columns: Sequence[Column], gap: int) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, gap, 0, 0), header_style="bold")
     for column in columns:
-        title = column.title.replace("/", "/\n").replace(" ", "\n") if breaks else column.title
+        title = column.title.replace(" ", "\n")
         table.add_column(Text(title), justify="left" if column.key == "mode" else "right", vertical="bottom")
-    for row in table_rows(comparison):
+    for row in rows:
         table.add_row(*(Text(visible(shown(column, row[column.key]))) for column in columns))
     return table
 

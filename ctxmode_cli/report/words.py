@@ -1,6 +1,10 @@
 """Figures as people read them, alike in every report."""
 
+from decimal import Decimal
 from fractions import Fraction
+
+_LEADING = 3
+"""Leading digits of a small amount of money that are shown."""
 
 
 def counted(count: int, noun: str) -> str:
@@ -8,7 +12,7 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-def percent(share: float | Fraction) -> str:
+def percent(share: float | Fraction | Decimal) -> str:
     """A share in per cent with one decimal; never 100 % for less than all, never 0 % for more than none."""
     text = f"{float(share):.1%}"
     if text == "100.0%" and share < 1:
@@ -16,3 +20,17 @@ def percent(share: float | Fraction) -> str:
     if text == "0.0%" and share > 0:
         return "<0.1%"
     return text
+
+
+def usd(amount: Decimal | Fraction | float) -> str:
+    """Money in dollars: cents from one dollar on, below that three leading digits, and nothing but 0 as 0."""
+    value = float(amount)
+    if not value or value >= 1:
+        return f"${value:,.2f}"
+    decimals = _LEADING - 1 - Decimal(value).adjusted()
+    return f"${value:.{max(2, decimals)}f}"
+
+
+def seconds(value: float) -> str:
+    """A latency: two decimals, as the profiles are no finer."""
+    return f"{value:.2f} s"

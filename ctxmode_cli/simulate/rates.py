@@ -1,11 +1,11 @@
 """What tokens cost: rates per token, by the tier that a request's size falls in."""
 
 from bisect import bisect_left
-from dataclasses import dataclass
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import NamedTuple, Self
-
-ZERO = Decimal(0)
 
 
 class Usage(NamedTuple):
@@ -29,10 +29,6 @@ class Usage(NamedTuple):
     def prompt(self) -> int:
         """All prompt tokens."""
         return self.uncached + self.cached + self.written
-
-    def plus(self, other: "Usage") -> "Usage":
-        """Both together."""
-        return Usage(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,3 +68,43 @@ class Rates:
         """The same with all input at the input price, as if there were no cache."""
         rate = self.tiers[tier]
         return rate.input * usage.prompt + rate.output * usage.completion
+
+
+@dataclass
+class Bill:
+    """Tokens of many calls by the tier that each is charged at; bills add up, money is derived."""
+
+    usage: dict[int, Usage] = field(default_factory=dict)
+
+    def __iadd__(self, other: "Bill") -> Self:
+        for tier, usage in other.usage.items():
+            self._add(tier, usage)
+        return self
+
+    def add(self, calls: Iterable[tuple[int, Usage]]) -> None:
+        """Take in calls, each with its tier."""
+        by_tier: defaultdict[int, list[Usage]] = defaultdict(list)
+        for tier, usage in calls:
+            by_tier[tier].append(usage)
+        for tier, usages in by_tier.items():
+            self._add(tier, _sum(usages))
+
+    def _add(self, tier: int, usage: Usage) -> None:
+        self.usage[tier] = _sum([self.usage.get(tier, Usage()), usage])
+
+    @property
+    def total(self) -> Usage:
+        """The tokens of all tiers."""
+        return _sum(list(self.usage.values()))
+
+    def cost(self, rates: Rates) -> Decimal:
+        """USD."""
+        return sum((rates.cost(usage, tier) for tier, usage in self.usage.items()), Decimal(0))
+
+    def cost_uncached(self, rates: Rates) -> Decimal:
+        """USD without a prompt cache."""
+        return sum((rates.cost_uncached(usage, tier) for tier, usage in self.usage.items()), Decimal(0))
+
+
+def _sum(usages: Sequence[Usage]) -> Usage:
+    return Usage(*map(sum, zip(*usages, strict=True)))

@@ -7,6 +7,8 @@ message, name and tool call, in tokens.
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from itertools import takewhile
+from os.path import commonprefix
 from typing import Any, Self
 
 import tiktoken
@@ -29,6 +31,9 @@ COUNTED_PARTS = frozenset({*TEXT_PARTS, *IMAGE_PARTS})
 LONG_TEXT = 100_000
 LONG_RUN = 50_000
 _WHITE_SPACE = re.compile(r"\s+")
+
+# No encoding's splitter ever joins what stands on both sides of such a line break.
+_SAFE_BREAK = re.compile(r"\n(?=[^\s/])")
 
 
 class TokenCounter:
@@ -63,6 +68,17 @@ class TokenCounter:
     def text(self, text: str) -> int:
         """Tokens of a text; the names of special tokens in it ("<|endoftext|>") are text like any other."""
         return len(self._encode(text)) if len(text) <= LONG_TEXT else count_text(self._encoding, text)
+
+    def common_prefix(self, one: str, other: str) -> int:
+        """With how many tokens both texts begin; no more of them is encoded than that takes."""
+        differ = len(commonprefix((one, other)))  # noqa: RUF071 - characters are meant, not paths
+        pairs = zip(self._encoded_past(one, differ), self._encoded_past(other, differ), strict=False)
+        return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+    def _encoded_past(self, text: str, position: int) -> Sequence[int]:
+        """The tokens of a text, at least up to `position`."""
+        line_break = _SAFE_BREAK.search(text, position)
+        return encode_text(self._encoding, text if line_break is None else text[: line_break.end()])
 
     def message(self, message: Message) -> int:
         """Tokens of a message in a request: framing, role, content, name and tool calls; ids count nothing.
@@ -121,27 +137,35 @@ class TokenCounter:
 
 
 def count_text(encoding: tiktoken.Encoding, text: str) -> int:
+    """How many tokens `encode_text` gives."""
+    return len(encode_text(encoding, text))
+
+
+def encode_text(encoding: tiktoken.Encoding, text: str) -> list[int]:
     """Tokens of any text in an encoding, also of one on which tiktoken itself gives up."""
     if len(text) > LONG_TEXT and _has_long_run(text):
-        return _count_pieces(encoding, text)
+        return _encode_pieces(encoding, text)
     try:
-        return len(encoding.encode_ordinary(text))
+        return encoding.encode_ordinary(text)
     except BaseException as error:
         # A panic of the Rust code is no Exception, and its class cannot be imported.
         if type(error).__name__ != "PanicException":
             raise
-        return _count_pieces(encoding, text)
+        return _encode_pieces(encoding, text)
 
 
 def _has_long_run(text: str) -> bool:
     return any(run.end() - run.start() > LONG_RUN for run in _WHITE_SPACE.finditer(text))
 
 
-def _count_pieces(encoding: tiktoken.Encoding, text: str) -> int:
-    """The same count as tiktoken's, slower: split by the encoding's own pattern, and each piece encoded alone."""
+def _encode_pieces(encoding: tiktoken.Encoding, text: str) -> list[int]:
+    """The same tokens as tiktoken's, slower: split by the encoding's own pattern, and each piece encoded alone."""
     import regex  # type: ignore[import-untyped] # noqa: PLC0415 - few runs meet such a text
 
     # A lone surrogate becomes U+FFFD, as in tiktoken.
     text = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     pieces = regex.finditer(encoding._pat_str, text)  # noqa: SLF001 - tiktoken has no public way to its own halves
-    return sum(len(encoding._encode_single_piece(piece.group())) for piece in pieces)  # noqa: SLF001 - likewise
+    tokens: list[int] = []
+    for piece in pieces:
+        tokens += encoding._encode_single_piece(piece.group())  # noqa: SLF001 - likewise
+    return tokens

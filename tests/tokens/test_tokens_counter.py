@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from ctxmode_cli.conversation.message import Message
 from ctxmode_cli.conversation.parse import parse_message
 from ctxmode_cli.errors import CtxmodeError
-from ctxmode_cli.tokens.counter import LONG_RUN, TokenCounter, _count_pieces
+from ctxmode_cli.tokens.counter import LONG_RUN, TokenCounter, _encode_pieces
 from ctxmode_cli.tokens.vocabularies import encodings, load_encoding
 
 COOKBOOK_MESSAGES = [
@@ -166,7 +166,7 @@ def test_broken_characters_are_counted(counter: TokenCounter, text: str) -> None
 def test_slow_path_equals_fast_path(encoding: str, text: str) -> None:
     """Counting piece by piece gives tiktoken's own count."""
     loaded = load_encoding(encoding)
-    assert _count_pieces(loaded, text) == len(loaded.encode_ordinary(text))
+    assert _encode_pieces(loaded, text) == loaded.encode_ordinary(text)
 
 
 @pytest.mark.parametrize(("space", "tokens"), [(" ", 7813), ("\n", 62_500)])

@@ -1,0 +1,222 @@
+"""What a provider's prompt cache holds of a session, and how much of the next request is read from it."""
+
+from collections.abc import Hashable, Sequence
+from math import inf
+from typing import NamedTuple, TypeAlias
+
+from ctxmode_cli.context.context import Piece
+from ctxmode_cli.context.history import History, Note
+from ctxmode_cli.conversation.jsonl import sorted_json
+from ctxmode_cli.simulate.cache_rules import CacheRule
+
+_Segment: TypeAlias = tuple[int, int] | Note
+"""A range of recorded messages, or a generated one."""
+
+
+class WireForms(dict[int, Hashable]):
+    """By position, what two recorded messages have in common exactly when their wire forms are equal."""
+
+    def __init__(self, history: History) -> None:
+        super().__init__()
+        self._history = history
+
+    def __missing__(self, position: int) -> Hashable:
+        message = self._history.messages[position]
+        wire = message.wire()
+        plain = len(wire) == 2 and isinstance(message.content, str)  # noqa: PLR2004 - role and content
+        form = self[position] = (message.role, message.content) if plain else sorted_json(wire)
+        return form
+
+
+class _Node:
+    """A stretch that earlier requests sent at the same place: a range of recorded messages, or one note.
+
+    `used` is when it was last part of a request; `ends` are the positions in it, rising, at which a breakpoint lies.
+    """
+
+    __slots__ = ("children", "ends", "note", "start", "stop", "used")
+
+    def __init__(self, start: int, stop: int, note: Note | None, used: float) -> None:
+        self.start = start
+        self.stop = stop
+        self.note = note
+        self.used = used
+        self.ends: list[int] = []
+        self.children: dict[Hashable, _Node] = {}
+
+
+class _Walk(NamedTuple):
+    """How far a request goes along what earlier ones sent."""
+
+    node: _Node
+    """The last stretch in common."""
+    rest: Sequence[_Segment]
+    """What of the request comes after it."""
+    common: int
+    """Tokens in common."""
+    marked: int
+    """Tokens in common up to the last breakpoint."""
+
+
+class PromptCache:
+    """The requests that one mode has made in one session, as a tree of what they begin with.
+
+    A request costs its pieces, not its length: of two ranges that start at the same message only the ends are
+    compared. Messages are compared whole, by wire form. In the first differing system message or note the common
+    tokens of the text count, its framing does not.
+
+    Args:
+        rule: The provider's rule.
+        history: The session's messages, of which requests send ranges.
+        forms: Wire forms of those messages, for several modes to share.
+        warm_system: Whether tool schemas and leading system messages are always in the cache, as in a busy service.
+    """
+
+    def __init__(
+        self, rule: CacheRule, history: History, *, forms: WireForms | None = None, warm_system: bool = False
+    ) -> None:
+        self._rule = rule
+        self._history = history
+        self._forms = WireForms(history) if forms is None else forms
+        self._lifetime = inf if rule.lifetime_s is None else rule.lifetime_s
+        self._tools_tokens = history.fixed_tokens - history.counter.REPLY_TOKENS
+        self._root = _Node(0, 0, None, inf)
+        self._tools_used = inf if warm_system else None
+        if warm_system and history.leading_systems:
+            self._enter(self._root, [(0, history.leading_systems)], inf)
+
+    def read(self, pieces: Sequence[Piece], now: float = 0.0, reply_stop: int | None = None) -> int:
+        """Tokens of a request that are read from the cache; afterwards the request is in it.
+
+        The opening of the reply is never in the cache.
+
+        Args:
+            pieces: What the request sends.
+            now: When, in seconds; 0 for every request is a cache that is always warm.
+            reply_stop: One past the last message of its reply, for a rule that caches replies.
+        """
+        warm = self._tools_used is not None and now - self._tools_used <= self._lifetime
+        self._tools_used = now if self._tools_used is None else max(now, self._tools_used)
+        walk = self._walk(_segments(pieces), now)
+        tokens = 0
+        if warm:
+            tokens = walk.marked if self._rule.match == "breakpoint" else walk.common + self._common_text(walk, now)
+        last = self._enter(walk.node, walk.rest, now)
+        if not last.ends or last.ends[-1] != last.stop:
+            last.ends.append(last.stop)
+        if reply_stop is not None and self._rule.reply_cached and last.note is None and not last.children:
+            last.stop = max(last.stop, reply_stop)
+        return self._rule.hit(tokens)
+
+    def _walk(self, segments: Sequence[_Segment], now: float) -> _Walk:
+        """Follow a request as far as it has been sent before; what it takes part in is used again."""
+        node, common, marked = self._root, self._tools_tokens, self._tools_tokens
+        for index, segment in enumerate(segments):
+            if isinstance(segment, Note):
+                child = self._alive(node, _note_form(segment), now)
+                if child is None:
+                    return _Walk(node, segments[index:], common, marked)
+                child.used = max(child.used, now)
+                common += segment.tokens
+                marked = common if child.ends else marked
+                node = child
+                continue
+            position, stop = segment
+            while position < stop:
+                child = self._alive(node, self._forms[position], now)
+                if child is None:
+                    return _Walk(node, [(position, stop), *segments[index + 1 :]], common, marked)
+                length = self._shared(child, position, stop)
+                if child.start + length < child.stop:
+                    self._split(child, child.start + length)
+                child.used = max(child.used, now)
+                if child.ends:
+                    marked = common + self._history.range_tokens(child.start, child.ends[-1])
+                common += self._history.range_tokens(position, position + length)
+                position += length
+                node = child
+        return _Walk(node, (), common, marked)
+
+    def _alive(self, node: _Node, form: Hashable, now: float) -> _Node | None:
+        child = node.children.get(form)
+        return child if child is not None and now - child.used <= self._lifetime else None
+
+    def _shared(self, node: _Node, position: int, stop: int) -> int:
+        """How many messages from `position` on are those of the node; the first of them is."""
+        most = min(node.stop - node.start, stop - position)
+        if node.start == position:
+            return most
+        forms, length = self._forms, 1
+        while length < most and forms[node.start + length] == forms[position + length]:
+            length += 1
+        return length
+
+    def _split(self, node: _Node, stop: int) -> None:
+        """Part a node before the message at `stop`: what follows becomes its only child."""
+        lower = _Node(stop, node.stop, None, node.used)
+        lower.children = node.children
+        lower.ends = [end for end in node.ends if end > stop]
+        node.ends = [end for end in node.ends if end <= stop]
+        node.children = {self._forms[stop]: lower}
+        node.stop = stop
+
+    def _enter(self, node: _Node, segments: Sequence[_Segment], now: float) -> _Node:
+        """Add what no earlier request has sent; the node at which the request ends."""
+        for segment in segments:
+            if isinstance(segment, Note):
+                child = node.children[_note_form(segment)] = _Node(0, 0, segment, now)
+            else:
+                start, stop = segment
+                grows = node.stop == start and node.used == now and node.note is None and not node.children
+                if grows and node is not self._root:
+                    node.stop = stop
+                    continue
+                child = node.children[self._forms[start]] = _Node(start, stop, None, now)
+                if node is self._root and start == 0 < self._history.leading_systems:
+                    child.ends.append(self._history.leading_systems)
+            node = child
+        return node
+
+    def _common_text(self, walk: _Walk, now: float) -> int:
+        """Common tokens of the first system message or note that differs and what stood in its place before."""
+        if not walk.rest:
+            return 0
+        role, text, most = self._generated(walk.rest[0])
+        hit = self._rule.hit
+        if not text or hit(walk.common + most) == hit(walk.common):
+            return 0
+        best = 0
+        for child in walk.node.children.values():
+            other_role, other, _ = self._generated(child.note or (child.start, child.stop))
+            if role == other_role and now - child.used <= self._lifetime:
+                best = max(best, self._history.counter.common_prefix(text, other))
+        return best
+
+    def _generated(self, segment: _Segment) -> tuple[str, str, int]:
+        """Role, text and tokens of a note or of the system message that a range begins with; no text for any other."""
+        if isinstance(segment, Note):
+            return segment.role, segment.text, segment.tokens
+        message = self._history.messages[segment[0]]
+        text = message.content if message.is_system and isinstance(message.content, str) else ""
+        return message.role, text, self._history.range_tokens(segment[0], segment[0] + 1)
+
+
+def _note_form(note: Note) -> Hashable:
+    """What two notes have in common exactly when they are equal; no recorded message has it."""
+    return "note", note.role, note.text
+
+
+def _segments(pieces: Sequence[Piece]) -> list[_Segment]:
+    """The pieces, with ranges that follow each other made one."""
+    segments: list[_Segment] = []
+    for piece in pieces:
+        if isinstance(piece, Note):
+            segments.append(piece)
+            continue
+        _, start, stop, _ = piece
+        last = segments[-1] if segments else None
+        if last is not None and not isinstance(last, Note) and last[1] == start:
+            segments[-1] = (last[0], stop)
+        else:
+            segments.append((start, stop))
+    return segments
