@@ -12,6 +12,7 @@ from typing import Annotated, NoReturn
 import typer
 
 from ctxmode_cli import __version__
+from ctxmode_cli.commands.calibrate import latency
 from ctxmode_cli.commands.compare import compare
 from ctxmode_cli.commands.console import note, print_errors, write_result
 from ctxmode_cli.commands.convert import convert
@@ -36,6 +37,10 @@ app = typer.Typer(
 
 for command in (compare, replay, generate, convert, tokenizer_check, modes, models, formats):
     app.command()(from_environment(command))
+
+calibrations = typer.Typer(no_args_is_help=True)
+calibrations.command()(from_environment(latency))
+app.add_typer(calibrations, name="calibrate", help="Fit profiles to what you recorded.")
 
 
 def _print_version(wanted: bool) -> None:

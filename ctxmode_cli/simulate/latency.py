@@ -1,5 +1,6 @@
 """How long a request takes: a named latency profile, and the noise around it."""
 
+import json
 import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
@@ -116,6 +117,17 @@ def find_profile(name: str) -> LatencyProfile:
         hint = f"{suggestion}; a profile of your own is a file that ends in {EXTENSION}"
         raise CtxmodeError(f'the latency profile "{name}" is unknown', hint=hint)
     return _parse(data_file(f"{_FOLDER}/{name}{EXTENSION}").read_bytes(), name, f"{name}{EXTENSION}")
+
+
+def as_toml(profile: LatencyProfile) -> str:
+    """The file that `find_profile` reads the profile from."""
+    values = {field.name: getattr(profile, field.name) for field in fields(profile) if field.name != "name"}
+    return "".join(f"{key} = {_toml(value)}\n" for key, value in values.items())
+
+
+def _toml(value: float | str) -> str:
+    """A value in TOML, whose text in quotes is that of JSON, but for one character."""
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def _parse(content: bytes, name: str, where: str) -> LatencyProfile:
