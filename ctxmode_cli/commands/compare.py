@@ -1,17 +1,19 @@
 """`ctxmode compare`: modes side by side on the same requests."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ctxmode_cli.commands.options import ReplayOptions, with_replay_options
-from ctxmode_cli.context.config import ContextMode
 from ctxmode_cli.errors import CtxmodeError
+
+if TYPE_CHECKING:
+    from ctxmode_cli.commands.mode_settings import ModeSettings
 
 
 @with_replay_options
 def compare(
-    settings: dict[str, Any],
+    settings: "ModeSettings",
     options: ReplayOptions,
     data: Annotated[
         list[str] | None,
@@ -24,7 +26,7 @@ def compare(
 ) -> None:
     """Replay conversations through several modes and compare what each would have sent.
 
-    Each option can also be set in the environment, as CTXMODE_ and its name.
+    Each option can also be set in the environment, as CTXMODE_ and its name, or in ctxmode.toml.
 
     Example: ctxmode compare logs.jsonl --modes full,sliding,summary
     """
@@ -32,11 +34,7 @@ def compare(
 
     names = [name.strip() for name in modes.split(",") if name.strip()]
     if not names or len(set(names)) != len(names):
-        raise CtxmodeError(f'--modes is "{modes}"', hint=f"some of {', '.join(ContextMode)}, each once")
-    if baseline is None:
-        baseline = ContextMode.FULL if ContextMode.FULL in names else names[0]
-    if baseline not in names:
-        raise CtxmodeError(
-            f'--baseline is "{baseline}", which is not among the modes', hint=f"one of {', '.join(names)}"
-        )
+        raise CtxmodeError(f'modes is "{modes}"', hint=f"some of {', '.join(settings.modes)}, each once")
+    if baseline is not None and baseline not in names:
+        raise CtxmodeError(f'baseline is "{baseline}", which is not among the modes', hint=f"one of {', '.join(names)}")
     replay_and_report(data, names, baseline, settings, options)

@@ -4,7 +4,8 @@ import functools
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_origin, get_type_hints
 
 import typer
 from typer.models import OptionInfo
@@ -12,6 +13,7 @@ from typer.models import OptionInfo
 from ctxmode_cli.context.config import ContextConfig
 
 if TYPE_CHECKING:
+    from ctxmode_cli.commands.config_file import ConfigFile
     from ctxmode_cli.replay.results import Selection
 
 SETTINGS = {
@@ -32,6 +34,9 @@ SETTINGS = {
     "summary_role": "Role of the summary message.",
 }
 """Settings of a mode that are options, with their help; names and types are those of ContextConfig."""
+
+FILE_KEYS: dict[str, Any] = {}
+"""Every option of a replaying command, with its annotation: what the top of a configuration file may set."""
 
 OutputFormat = Literal["table", "json", "jsonl", "csv", "markdown"]
 
@@ -65,8 +70,28 @@ class ReplayOptions:
         return Selection(self.limit, self.sample, probes, self.on_error, self.max_errors)
 
 
+def _read_config(ctx: typer.Context, name: str | None) -> Any:  # typer looks up the types of a callback's signature
+    """The ConfigFile, which from now on stands behind every option that is not set elsewhere."""
+    from ctxmode_cli.commands.config_file import read_config
+
+    config = read_config(Path(), name)
+    ctx.default_map = dict(config.options)
+    return config
+
+
+CONFIG = Annotated[
+    str | None,
+    typer.Option(
+        help="Configuration file (default: ctxmode.toml, else pyproject.toml).", callback=_read_config, is_eager=True
+    ),
+]
+
+
 def with_replay_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the shared options; it receives them as `settings` (of a mode) and `options`."""
+    """Give a command the shared options, from command line, environment or file.
+
+    It receives them as `settings` (a ModeSettings) and `options`.
+    """
     own = [
         parameter
         for parameter in inspect.signature(command).parameters.values()
@@ -80,15 +105,24 @@ def with_replay_options(command: Callable[..., None]) -> Callable[..., None]:
     option_types = get_type_hints(ReplayOptions, include_extras=True)
     options = [_option(field.name, option_types[field.name], ReplayOptions) for field in fields(ReplayOptions)]
 
+    FILE_KEYS.update(
+        {parameter.name: parameter.annotation for parameter in (*own, *settings, *options) if _is_option(parameter)}
+    )
+
     @functools.wraps(command)
-    def wrapper(**values: Any) -> None:
+    def wrapper(ctx: typer.Context, config: "ConfigFile", **values: Any) -> None:
+        from ctxmode_cli.commands.mode_settings import ModeSettings
+
         command(
-            settings={name: values.pop(name) for name in SETTINGS},
+            settings=ModeSettings({name: values.pop(name) for name in SETTINGS}, _given(ctx), config),
             options=ReplayOptions(**{field.name: values.pop(field.name) for field in fields(ReplayOptions)}),
             **values,
         )
 
-    keyword_only = [parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in (*own, *settings, *options)]
+    context = inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
+    config = inspect.Parameter("config", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=CONFIG)
+    parameters = (context, *own, *settings, *options, config)
+    keyword_only = [parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in parameters]
     wrapper.__signature__ = inspect.Signature(keyword_only)  # type: ignore[attr-defined]
     wrapper.__annotations__ = {}
     return wrapper
@@ -100,14 +134,31 @@ def _option(name: str, annotation: Any, owner: type) -> inspect.Parameter:
     return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
 
 
+def _given(ctx: typer.Context) -> dict[str, str]:
+    """The settings from the command line or the environment, and where each stood."""
+    sources = {name: getattr(ctx.get_parameter_source(name), "name", "") for name in SETTINGS}
+    forms = {"COMMANDLINE": lambda name: f"--{name.replace('_', '-')}", "ENVIRONMENT": _variable}
+    return {name: forms[source](name) for name, source in sources.items() if source in forms}
+
+
+def _is_option(parameter: inspect.Parameter) -> bool:
+    annotation = parameter.annotation
+    return get_origin(annotation) is Annotated and isinstance(annotation.__metadata__[0], OptionInfo)
+
+
+def _variable(name: str) -> str:
+    """The environment variable of an option."""
+    return f"CTXMODE_{name.replace('-', '_').upper()}"
+
+
 def from_environment(command: Callable[..., None]) -> Callable[..., None]:
     """Let the environment set each option of a command as CTXMODE_ and its name; the help says so once, not for each."""
     for parameter in inspect.signature(command).parameters.values():
-        [info] = parameter.annotation.__metadata__
-        if isinstance(info, OptionInfo):
+        if _is_option(parameter):
+            [info] = parameter.annotation.__metadata__
             # Inside Annotated, typer keeps the first name of an option where its default would stand.
             names = [str(name) for name in (info.default, *(info.param_decls or ())) if str(name).startswith("--")]
             name = names[0].removeprefix("--") if names else parameter.name
-            info.envvar = f"CTXMODE_{name.replace('-', '_').upper()}"
+            info.envvar = _variable(name)
             info.show_envvar = False
     return command

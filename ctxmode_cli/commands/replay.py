@@ -1,23 +1,28 @@
 """`ctxmode replay`: one mode on recorded conversations."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ctxmode_cli.commands.options import ReplayOptions, with_replay_options
 from ctxmode_cli.context.config import ContextMode
 
+if TYPE_CHECKING:
+    from ctxmode_cli.commands.mode_settings import ModeSettings
+
 
 @with_replay_options
 def replay(
-    settings: dict[str, Any],
+    settings: "ModeSettings",
     options: ReplayOptions,
     data: Annotated[list[str], typer.Argument(help="Logs: files, directories, globs, - for stdin.")],
-    mode: Annotated[str, typer.Option(help="The mode: zero, full, sliding, summary.")] = ContextMode.SLIDING,
+    mode: Annotated[
+        str, typer.Option(help="The mode: zero, full, sliding, summary, or a name from the configuration file.")
+    ] = ContextMode.SLIDING,
 ) -> None:
     """Replay conversations through one mode; -o run/ keeps one row per request.
 
-    Each option can also be set in the environment, as CTXMODE_ and its name.
+    Each option can also be set in the environment, as CTXMODE_ and its name, or in ctxmode.toml.
 
     Example: ctxmode replay logs.jsonl --mode summary -o run/
     """

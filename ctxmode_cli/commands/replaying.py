@@ -11,14 +11,16 @@ from typing import Any
 import typer
 
 from ctxmode_cli import __version__
+from ctxmode_cli.commands.config_file import ConfigFile
 from ctxmode_cli.commands.console import note, wants_colour, write_result
+from ctxmode_cli.commands.mode_settings import ModeSettings
 from ctxmode_cli.commands.options import ReplayOptions
 from ctxmode_cli.commands.outputs import open_outputs, refuse_inputs
 from ctxmode_cli.commands.progress import progress
 from ctxmode_cli.commands.source import Source
-from ctxmode_cli.context.config import ContextConfig
+from ctxmode_cli.context.config import ContextMode
 from ctxmode_cli.errors import ExitCode
-from ctxmode_cli.replay.results import Comparison
+from ctxmode_cli.replay.results import Comparison, mode_of_base
 from ctxmode_cli.replay.run import run
 from ctxmode_cli.replay.session import Replay, SessionReplay
 from ctxmode_cli.report.formats import FORMATS, as_json
@@ -30,13 +32,21 @@ from ctxmode_cli.tokens.counter import TokenCounter
 def replay_and_report(
     data: Sequence[str] | None,
     modes: Sequence[str],
-    baseline: str,
-    settings: dict[str, Any],
+    baseline: str | None,
+    settings: ModeSettings,
     options: ReplayOptions,
 ) -> None:
-    """Read the data, replay it through the modes, write what was asked for, and exit with the right code."""
-    configs = {name: ContextConfig(mode=name, **settings) for name in modes}
-    counter = TokenCounter.for_model(settings["model"])
+    """Read the data, replay it through the modes, write what was asked for, and exit with the right code.
+
+    Args:
+        data: The user's logs; None for the built-in sessions.
+        modes: Names of modes, each once.
+        baseline: The mode that the others are related to; None for the one that sends everything, else the first.
+        settings: What each mode is set to.
+        options: What else was asked.
+    """
+    configs = {name: settings.config(name) for name in modes}
+    counter = TokenCounter.for_model(settings.values["model"])
     for config in configs.values():
         config.budget(counter.model.window)  # settings that leave no budget are told before anything is read
     source = Source(data, options)
@@ -48,8 +58,7 @@ def replay_and_report(
             for folder in outputs.folders:
                 folder.add(session)
 
-        if options.verbose:
-            note(f"replaying {source.description} through {', '.join(modes)}")
+        _announce(source, modes, settings, options)
         replay = Replay(configs, counter, ExtractiveSummarizer(counter), probe_every_turn=options.probes == "all")
         with closing(progress(source.conversations(), quiet=options.quiet)) as conversations:
             totals = run(conversations, replay, keep=keep, reject=source.reject)
@@ -60,7 +69,7 @@ def replay_and_report(
             encoding=counter.encoding_name,
             window=counter.model.window,
             seed=options.seed,
-            baseline=baseline,
+            baseline=baseline or mode_of_base(configs, ContextMode.FULL) or modes[0],
             configs=configs,
             data=totals.data,
             modes=totals.modes,
@@ -69,7 +78,7 @@ def replay_and_report(
             selection=options.selection,
         )
         for folder in outputs.folders:
-            folder.finish(as_json(comparison), _made_with(comparison))
+            folder.finish(as_json(comparison), _made_with(comparison, settings.file))
         for file in outputs.files:
             file.write(FORMATS[file.format](comparison))
     _print(comparison, options.format)
@@ -78,7 +87,18 @@ def replay_and_report(
         raise typer.Exit(ExitCode.NOT_EVALUATED)
 
 
-def _made_with(comparison: Comparison) -> dict[str, Any]:
+def _announce(source: Source, modes: Sequence[str], settings: ModeSettings, options: ReplayOptions) -> None:
+    """Say on stderr what is about to run, as far as the user wants to hear it."""
+    if not options.quiet:
+        for override in settings.overrides(modes):
+            note(f"note: {override}")
+    if options.verbose and settings.file.path:
+        note(f"settings from {settings.file.where}")
+    if options.verbose:
+        note(f"replaying {source.description} through {', '.join(modes)}")
+
+
+def _made_with(comparison: Comparison, file: ConfigFile) -> dict[str, Any]:
     """What a run folder says of how it was made."""
     return {
         "ctxmode": __version__,
@@ -89,6 +109,7 @@ def _made_with(comparison: Comparison) -> dict[str, Any]:
         "selection": asdict(comparison.selection),
         "settings": {name: asdict(config) for name, config in comparison.configs.items()},
         "inputs": [{"name": name, "sha256": sha256} for name, sha256 in comparison.sources],
+        "config": {"name": str(file.path), "sha256": file.sha256} if file.path else None,
     }
 
 

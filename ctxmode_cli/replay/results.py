@@ -7,7 +7,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Self
 
-from ctxmode_cli.context.config import ContextConfig
+from ctxmode_cli.context.config import ContextConfig, ContextMode
 from ctxmode_cli.replay.session import ModeRows, SessionReplay
 from ctxmode_cli.score.recall import Recall
 from ctxmode_cli.simulate.charges import Simulation
@@ -268,11 +268,24 @@ class Comparison:
         return bill.cost(rates) if cached else bill.cost_uncached(rates)
 
     def normalised_recall(self, mode: str) -> Fraction | None:
-        """Recall in context between the floor and the ceiling: (mode - zero) / (full - zero); None without both."""
-        values = {}
-        for name in ("zero", "full", mode):
-            values[name] = self.modes[name].recall.value if name in self.modes else None
-        value, floor, ceiling = values[mode], values["zero"], values["full"]
+        """Recall in context between the floor and the ceiling: (mode - zero) / (full - zero); None without both.
+
+        The floor is the mode whose base is zero, the ceiling the one whose base is full.
+        """
+        value, floor, ceiling = (
+            None if name is None else self.modes[name].recall.value
+            for name in (
+                mode,
+                mode_of_base(self.configs, ContextMode.ZERO),
+                mode_of_base(self.configs, ContextMode.FULL),
+            )
+        )
         if value is None or floor is None or ceiling is None or ceiling == floor:
             return None
         return (value - floor) / (ceiling - floor)
+
+
+def mode_of_base(configs: Mapping[str, ContextConfig], base: ContextMode) -> str | None:
+    """The mode with this base: the one that goes by its name, else the first; None without any."""
+    names = [name for name, config in configs.items() if config.mode == base]
+    return base if base in names else next(iter(names), None)

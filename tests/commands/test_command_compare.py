@@ -148,9 +148,9 @@ def test_modes_and_baseline(ctxmode: Ctxmode, talk: str) -> None:
 
 USAGE = [
     (["--modes", "full,fast"], 'error: mode is "fast"', "hint: one of zero, full, sliding, summary"),
-    (["--modes", "full,full"], 'error: --modes is "full,full"', "each once"),
-    (["--modes", ","], 'error: --modes is ","', "each once"),
-    (["--modes", "zero", "--baseline", "full"], 'error: --baseline is "full", which is not among the modes', "zero"),
+    (["--modes", "full,full"], 'error: modes is "full,full"', "each once"),
+    (["--modes", ","], 'error: modes is ","', "each once"),
+    (["--modes", "zero", "--baseline", "full"], 'error: baseline is "full", which is not among the modes', "zero"),
     (["--model", "gpt-4oo"], 'error: the model "gpt-4oo" is unknown', "did you mean gpt-4o"),
     (["--reserved-output", "200000"], "error: reserved_output is 200000, the whole window of 128000 tokens", ""),
     (["--sliding-turns", "-1"], "error: sliding_turns is -1, less than 0", ""),
