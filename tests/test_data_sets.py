@@ -4,6 +4,7 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
+from assumptions import simulation
 
 from ctxmode_cli.context.config import ContextConfig
 from ctxmode_cli.conversation.files import Reading
@@ -26,7 +27,9 @@ pytestmark = pytest.mark.skipif(not FILES, reason="the labelled conversations ar
 def test_data_set(path: Path) -> None:
     """Every mode replays the same requests, all valid; zero sends least, and full has every fact that is probed."""
     counter = TokenCounter.for_model("gpt-4o")
-    replay = Replay({mode: ContextConfig(mode=mode) for mode in MODES}, counter, ExtractiveSummarizer(counter))
+    replay = Replay(
+        {mode: ContextConfig(mode=mode) for mode in MODES}, counter, ExtractiveSummarizer(counter), simulation()
+    )
     totals = Totals()
     limit = SESSIONS if path.name.startswith("interleaved") else CONVERSATIONS
     for conversation in islice(Reading([str(path)]).conversations(), limit):

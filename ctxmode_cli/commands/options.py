@@ -51,6 +51,18 @@ class ReplayOptions:
     probes: Annotated[
         Literal["labelled", "all"] | None, typer.Option(help="Which requests are asked for a fact (default: labelled).")
     ] = None
+    price_date: Annotated[str | None, typer.Option(help="Day whose prices hold (default: that of the table).")] = None
+    cache_rules: Annotated[
+        str, typer.Option(help="Prompt cache: auto (by model), none, a provider's or rule's name.")
+    ] = "auto"
+    cache_scope: Annotated[
+        Literal["session", "shared"], typer.Option(help="Each session starts cold, or its system prompt is warm.")
+    ] = "session"
+    think_time: Annotated[
+        float | None, typer.Option(min=0, help="Seconds between turns where the record has no times.")
+    ] = None
+    latency_profile: Annotated[str, typer.Option(help="How latency is simulated: a name or a .toml file.")] = "article"
+    sessions_per_day: Annotated[int | None, typer.Option(min=1, help="Adds the daily cost.")] = None
     on_error: Annotated[Literal["fail", "skip"], typer.Option(help="What a bad record does.")] = "fail"
     max_errors: Annotated[int | None, typer.Option(min=0, help="Bad records that are borne.")] = None
     format: Annotated[OutputFormat, typer.Option(help="Form of the result on stdout.")] = "table"

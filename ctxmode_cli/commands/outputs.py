@@ -15,6 +15,7 @@ from ctxmode_cli.report.formats import EXTENSIONS
 
 if TYPE_CHECKING:
     from ctxmode_cli.replay.run_folder import RunFolder
+    from ctxmode_cli.simulate.charges import Simulation
 
 
 class OutputFile:
@@ -65,7 +66,7 @@ def refuse_inputs(inputs: Iterable[str], outputs: Iterable[str]) -> None:
                 raise CtxmodeError("the output is one of the inputs", where=output, hint="write to another file")
 
 
-def open_outputs(names: Iterable[str], stack: ExitStack) -> Outputs:
+def open_outputs(names: Iterable[str], stack: ExitStack, simulation: "Simulation") -> Outputs:
     """Open every output; `stack` puts them in place at its end, or removes them after an error.
 
     Raises:
@@ -80,7 +81,7 @@ def open_outputs(names: Iterable[str], stack: ExitStack) -> Outputs:
         if not path.suffix or name.endswith("/"):
             from ctxmode_cli.replay.run_folder import RunFolder  # pyarrow is heavy, and only a run folder needs it
 
-            outputs.folders.append(stack.enter_context(RunFolder(path)))
+            outputs.folders.append(stack.enter_context(RunFolder(path, simulation)))
         elif path.suffix.lower() in EXTENSIONS:
             outputs.files.append(stack.enter_context(OutputFile(path)))
         else:

@@ -17,6 +17,7 @@ from ctxmode_cli.commands.mode_settings import ModeSettings
 from ctxmode_cli.commands.options import ReplayOptions
 from ctxmode_cli.commands.outputs import open_outputs, refuse_inputs
 from ctxmode_cli.commands.progress import progress
+from ctxmode_cli.commands.simulation import described, simulation_of
 from ctxmode_cli.commands.source import Source
 from ctxmode_cli.context.config import ContextMode
 from ctxmode_cli.errors import ExitCode
@@ -49,17 +50,19 @@ def replay_and_report(
     counter = TokenCounter.for_model(settings.values["model"])
     for config in configs.values():
         config.budget(counter.model.window)  # settings that leave no budget are told before anything is read
+    simulation = simulation_of(counter.model.name, configs.values(), options, settings.file)
     source = Source(data, options)
     refuse_inputs(source.inputs, options.output or ())
     with ExitStack() as stack:
-        outputs = open_outputs(options.output or (), stack)
+        outputs = open_outputs(options.output or (), stack, simulation)
 
         def keep(session: SessionReplay) -> None:
             for folder in outputs.folders:
                 folder.add(session)
 
         _announce(source, modes, settings, options)
-        replay = Replay(configs, counter, ExtractiveSummarizer(counter), probe_every_turn=options.probes == "all")
+        every_turn = options.probes == "all"
+        replay = Replay(configs, counter, ExtractiveSummarizer(counter), simulation, probe_every_turn=every_turn)
         with closing(progress(source.conversations(), quiet=options.quiet)) as conversations:
             totals = run(conversations, replay, keep=keep, reject=source.reject)
         source.check_some_left(totals.data.conversations)
@@ -76,6 +79,8 @@ def replay_and_report(
             sources=source.sources,
             skipped=source.skipped,
             selection=options.selection,
+            simulation=simulation,
+            sessions_per_day=options.sessions_per_day,
         )
         for folder in outputs.folders:
             folder.finish(as_json(comparison), _made_with(comparison, settings.file))
@@ -107,6 +112,7 @@ def _made_with(comparison: Comparison, file: ConfigFile) -> dict[str, Any]:
         "encoding": comparison.encoding,
         "seed": comparison.seed,
         "selection": asdict(comparison.selection),
+        "simulation": described(comparison.simulation),
         "settings": {name: asdict(config) for name, config in comparison.configs.items()},
         "inputs": [{"name": name, "sha256": sha256} for name, sha256 in comparison.sources],
         "config": {"name": str(file.path), "sha256": file.sha256} if file.path else None,

@@ -71,6 +71,9 @@ class ContextConfig:
     summary_role: str = "system"
     """`system` or `assistant`."""
 
+    summary_call: str = "background"
+    summary_prefix: str = "none"
+
     def __post_init__(self) -> None:
         self._check_choices()
         self._check_ranges()
@@ -108,6 +111,11 @@ class ContextConfig:
             raise CtxmodeError(f"sliding_low is {self.sliding_low}, more than sliding_turns ({self.sliding_turns})")
         if not 0 < self.compress_ratio <= 1:
             raise CtxmodeError(f"compress_ratio is {self.compress_ratio}; it lies above 0 and up to 1")
+
+    @property
+    def summarizing_model(self) -> str:
+        """The model that summary calls go to."""
+        return "gpt-4o-mini"
 
     def budget(self, window: int) -> Budget:
         """The budget of a request for a model with a context window of `window` tokens.

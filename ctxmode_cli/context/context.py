@@ -18,6 +18,8 @@ class SummaryCall(NamedTuple):
     """Tokens of the messages to summarise that a capped input never showed the summarizer."""
     failed: bool
     text: str
+    model: str = "gpt-4o-mini"
+    prefix: "tuple[Piece, ...] | None" = None
 
 
 class Context(NamedTuple):

@@ -9,12 +9,13 @@ from typing import Any, Self
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from ctxmode_cli.context.context import Context
+from ctxmode_cli.context.context import Context, SummaryCall
 from ctxmode_cli.context.history import History
 from ctxmode_cli.conversation.jsonl import sorted_json
 from ctxmode_cli.conversation.streams import beside
 from ctxmode_cli.errors import CtxmodeError, system_errors
 from ctxmode_cli.replay.session import SessionReplay
+from ctxmode_cli.simulate.charges import Charge, Simulation
 
 MONEY = pa.decimal128(38, 12)
 """USD."""
@@ -64,6 +65,7 @@ SUMMARIES = pa.schema(
         "unseen_tokens": pa.int64(),
         "failed": pa.bool_(),
         "cost_usd": MONEY,
+        "cost_uncached_usd": MONEY,
         "latency_s": pa.float64(),
         "text": pa.string(),
     }
@@ -100,15 +102,17 @@ class RunFolder:
 
     Args:
         path: The folder; it must not exist yet, so that no run is lost.
+        simulation: What the charges are priced by.
 
     Raises:
         CtxmodeError: It exists, or cannot be made.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, simulation: Simulation) -> None:
         if path.exists() or path.is_symlink():
             raise CtxmodeError("the run folder exists already", where=str(path), hint="name another, or remove it")
         self._path = path
+        self._simulation = simulation
         with self._told(), ExitStack() as stack:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._part = stack.enter_context(beside(path))
@@ -139,17 +143,19 @@ class RunFolder:
     def _add(self, session: SessionReplay) -> None:
         conversation_id = _utf8(session.conversation.id)
         for mode, rows in session.modes.items():
-            for row, completion_tokens in zip(rows.requests, session.completion_tokens, strict=True):
+            for row, charge, completion_tokens in zip(
+                rows.requests, rows.charges, session.completion_tokens, strict=True
+            ):
                 key = {"conversation_id": conversation_id, "mode": mode, "request": row.request}
                 self._requests.append(
                     key
                     | {"turn": row.turn, "unsendable": row.unsendable, "invalid": list(row.invalid)}
                     | {"completion_tokens": completion_tokens}
                     | (_sent(row.context, session.history) if row.context else {})
+                    | (self._charged(charge, self._simulation.model) if charge else {})
                 )
-                if row.context and row.context.call:
-                    call = row.context.call._asdict()
-                    self._summaries.append(key | call | {"text": _utf8(call["text"])})
+                if row.context and row.context.call and charge and charge.call:
+                    self._summaries.append(key | self._called(row.context.call, charge.call))
             for probe_row in rows.probes:
                 fact = session.conversation.facts[probe_row.probe.fact]
                 self._probes.append(
@@ -174,6 +180,21 @@ class RunFolder:
         with self._told():
             (self._part / "results.json").write_text(results, encoding="utf-8")
             (self._part / "run.json").write_text(f"{sorted_json(run, indent=2)}\n", encoding="utf-8")
+
+    def _called(self, call: SummaryCall, charge: Charge) -> dict[str, Any]:
+        """Columns of a summary call."""
+        said = {field: value for field, value in call._asdict().items() if field in SUMMARIES.names}
+        return said | {"text": _utf8(call.text)} | self._charged(charge, call.model)
+
+    def _charged(self, charge: Charge, model: str) -> dict[str, Any]:
+        """Columns that any call has: what it read from the cache, how long it takes, and USD where the price is known."""
+        latency_s = None if charge.latency_ms is None else charge.latency_ms / 1000
+        columns = {"cached_tokens": charge.usage.cached, "latency_s": latency_s}
+        rates = self._simulation.providers[model].rates
+        if rates is None:
+            return columns
+        cost, uncached = rates.cost(charge.usage, charge.tier), rates.cost_uncached(charge.usage, charge.tier)
+        return columns | {"cost_usd": cost, "cost_uncached_usd": uncached}
 
 
 def _sent(context: Context, history: History) -> dict[str, Any]:

@@ -2,17 +2,16 @@
 
 from collections.abc import Iterator
 
-from ctxmode_cli.replay.results import Comparison
+from ctxmode_cli.context.config import ContextConfig
+from ctxmode_cli.replay.results import Comparison, ModeTotals
+from ctxmode_cli.report.simulated import cost_notes, latency_notes
 from ctxmode_cli.report.words import counted
 
 TEACHER_FORCED = (
     "replay is teacher-forced: the history of each request is what was recorded, whatever a mode would have made the "
     "model say"
 )
-NOT_YET = (
-    "prices, cost, prompt cache, latency, modelled and answered recall, intervals, differences, harm and gate are "
-    "null: not evaluated"
-)
+NOT_YET = "modelled and answered recall, intervals, differences, harm and gate are null: not evaluated"
 _FAULTS = {
     "orphan_result": ("tool result answers no call", "tool results answer no call"),
     "unanswered_call": ("call has no result", "calls have no result"),
@@ -21,7 +20,15 @@ _FAULTS = {
 
 def notes(comparison: Comparison) -> list[str]:
     """The notes of a comparison, each one sentence."""
-    return [TEACHER_FORCED, NOT_YET, *_recall_notes(comparison), *_data_notes(comparison), *_mode_notes(comparison)]
+    return [
+        TEACHER_FORCED,
+        NOT_YET,
+        *cost_notes(comparison),
+        *latency_notes(comparison),
+        *_recall_notes(comparison),
+        *_data_notes(comparison),
+        *_mode_notes(comparison),
+    ]
 
 
 def _recall_notes(comparison: Comparison) -> Iterator[str]:
@@ -72,6 +79,11 @@ def _mode_notes(comparison: Comparison) -> Iterator[str]:
                 f"{name}: --max-tokens {config.max_tokens} is clamped to {room}, the window of {comparison.window} "
                 f"less the reserved output"
             )
+        if totals.summary_calls.count:
+            yield _calls_note(name, config, totals)
+        if totals.invalid:
+            checks = ", ".join(f"{check}: {count:,}" for check, count in sorted(totals.invalid.items()))
+            yield f"{name}: requests that an API would refuse ({checks})"
         if totals.unsendable:
             reasons = ", ".join(f"{reason}: {count:,}" for reason, count in sorted(totals.unsendable.items()))
             yield (
@@ -81,3 +93,12 @@ def _mode_notes(comparison: Comparison) -> Iterator[str]:
         if totals.stepped_down:
             steps = ", ".join(f"{count} to {step}" for step, count in sorted(totals.stepped_down.items()))
             yield f"{name}: requests stepped down to a simpler mode: {steps}"
+
+
+def _calls_note(name: str, config: ContextConfig, totals: ModeTotals) -> str:
+    """How the summary calls are made, and what they never saw."""
+    prefix = "behind the session's own prefix" if config.summary_prefix == "session" else "on their own"
+    waits = "requests wait for them" if config.summary_call == "blocking" else "in the background, outside the latency"
+    text = f"{name}: summary calls go to {config.summarizing_model}, {prefix}, {waits}"
+    unseen = totals.summary_calls.unseen_tokens
+    return f"{text}; {unseen:,} tokens to summarise were over its window and never seen" if unseen else text

@@ -9,6 +9,7 @@ from types import FrameType
 from typing import Any
 
 import pytest
+from assumptions import simulation
 
 from ctxmode_cli.context.config import ContextConfig
 from ctxmode_cli.conversation.parse import parse_conversation
@@ -252,7 +253,7 @@ def steps(count: int) -> int:
     """How many lines of Python a replay of so many messages takes."""
     counter = TokenCounter.for_model("gpt-4o")
     modes = {mode: ContextConfig(mode=mode) for mode in ("full", "zero", "sliding", "summary")}
-    replay = Replay(modes, counter, ExtractiveSummarizer(counter))
+    replay = Replay(modes, counter, ExtractiveSummarizer(counter), simulation())
     conversation = parse_conversation(talk(count), where="", default_id="a")
     taken = 0
 

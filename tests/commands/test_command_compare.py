@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from assumptions import simulation
 
 from ctxmode_cli.commands import outputs, progress, replaying
 from ctxmode_cli.errors import CtxmodeError
@@ -498,7 +499,7 @@ def test_disk_that_is_full(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(CtxmodeError, match="the file cannot be written: No space left"), ExitStack() as stack:
-        outputs.open_outputs(["x.json"], stack).files[0].write("new")
+        outputs.open_outputs(["x.json"], stack, simulation()).files[0].write("new")
     assert [path.name for path in here.iterdir()] == ["x.json"]
     assert (here / "x.json").read_text() == "old"
 

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 import pytest
+from assumptions import simulation
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -24,7 +25,7 @@ MODES = ("full", "zero", "sliding", "summary")
 def totals_of(*records: Mapping[str, Any], probes: str = "labelled", **settings: Any) -> Totals:
     """What records add up to in all four modes."""
     configs = {mode: ContextConfig(mode=mode, **settings) for mode in MODES}
-    replay = Replay(configs, COUNTER, ExtractiveSummarizer(COUNTER), probe_every_turn=probes == "all")
+    replay = Replay(configs, COUNTER, ExtractiveSummarizer(COUNTER), simulation(), probe_every_turn=probes == "all")
     totals = Totals()
     for number, record in enumerate(records, 1):
         totals.add(replay(parse_conversation(record, where=f"logs:{number}", default_id=str(number))))
@@ -202,7 +203,7 @@ def comparison(**kept: int | None) -> Comparison:
         recall = Recall() if hits is None else Recall(Counter({1: hits}), Counter({1: 10}))
         modes[name] = ModeTotals(recall=recall)
     configs = {name: ContextConfig(mode=name) for name in modes}
-    return Comparison("gpt-4o", "o200k_base", 128_000, 0, "full", configs, DataTotals(), modes, [])
+    return Comparison("gpt-4o", "o200k_base", 128_000, 0, "full", configs, DataTotals(), modes, [], simulation())
 
 
 def test_normalised_recall() -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from assumptions import simulation
 
 from ctxmode_cli.context.config import ContextConfig
 from ctxmode_cli.conversation.files import Reading
@@ -46,7 +47,7 @@ SUMMARIES = [
 
 def replayer(**settings: Any) -> Replay:
     configs = {mode: ContextConfig(mode=mode, **settings) for mode in MODES}
-    return Replay(configs, COUNTER, ExtractiveSummarizer(COUNTER))
+    return Replay(configs, COUNTER, ExtractiveSummarizer(COUNTER), simulation())
 
 
 @pytest.fixture(scope="module")
@@ -55,7 +56,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Totals]:
     path = tmp_path_factory.mktemp("runs") / "run"
     replay = replayer(max_tokens=400, summary_target_tokens=100)
     totals = Totals()
-    with RunFolder(path) as folder:
+    with RunFolder(path, simulation()) as folder:
         for conversation in Reading([str(TALK)]).conversations():
             session = replay(conversation)
             totals.add(session)
@@ -133,7 +134,7 @@ def test_summaries_add_up(run: tuple[Path, Totals]) -> None:
 def test_failed_summary_calls_have_rows(tmp_path: Path) -> None:
     """A summary call that failed is a row as well, without a text."""
     replay = replayer(summary_target_tokens=1)
-    with RunFolder(tmp_path / "run") as folder:
+    with RunFolder(tmp_path / "run", simulation()) as folder:
         for conversation in Reading([str(TALK)]).conversations():
             folder.add(replay(conversation))
     calls = rows(tmp_path / "run", "summaries")
@@ -174,7 +175,7 @@ def test_text_that_parquet_cannot_hold(tmp_path: Path) -> None:
     turns = [{"role": role, "content": f"I must have {HOSTILE}."} for _ in range(12) for role in ("user", "assistant")]
     fact = {"id": HOSTILE, "kind": HOSTILE, "value": "have", "stated_at": 0, "probe_at": [22]}
     conversation = parse_conversation({"id": HOSTILE, "messages": turns, "facts": [fact]}, where="", default_id="")
-    with RunFolder(tmp_path / "run") as folder:
+    with RunFolder(tmp_path / "run", simulation()) as folder:
         folder.add(replayer()(conversation))
     escaped = HOSTILE.replace("\ud800", "\\ud800")
     assert {row["conversation_id"] for row in rows(tmp_path / "run", "requests")} == {escaped}
@@ -185,7 +186,7 @@ def test_folder_appears_only_when_all_is_written(tmp_path: Path) -> None:
     """While a run goes on its place is empty; after an error nothing is left."""
     path = tmp_path / "deep" / "run"
 
-    with pytest.raises(AssertionError, match="in the middle"), RunFolder(path):
+    with pytest.raises(AssertionError, match="in the middle"), RunFolder(path, simulation()):
         assert not list(path.parent.glob(".*/run")), "in the middle"
     assert not list(path.parent.iterdir())
 
@@ -195,16 +196,16 @@ def test_existing_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "run").mkdir()
     (tmp_path / "run.part").mkdir()
     with pytest.raises(CtxmodeError, match="exists already"):
-        RunFolder(tmp_path / "run")
-    with RunFolder(tmp_path / "other"):
+        RunFolder(tmp_path / "run", simulation())
+    with RunFolder(tmp_path / "other", simulation()):
         pass
     assert {path.name for path in tmp_path.iterdir()} == {"run", "run.part", "other"}
 
 
 def test_two_runs_to_one_folder(tmp_path: Path) -> None:
     """Of two runs with one folder the first to end has it; the other is refused, and removes nothing of it."""
-    second = RunFolder(tmp_path / "run")
-    with RunFolder(tmp_path / "run") as first:
+    second = RunFolder(tmp_path / "run", simulation())
+    with RunFolder(tmp_path / "run", simulation()) as first:
         first.finish("first\n", {})
     with pytest.raises(CtxmodeError, match=r"run: the run folder cannot be written: .*not empty"), second:
         second.finish("second\n", {})
@@ -214,8 +215,8 @@ def test_two_runs_to_one_folder(tmp_path: Path) -> None:
 
 def test_leftover_of_a_killed_run(tmp_path: Path) -> None:
     """What a killed run left beside the folder stays, and is in nobody's way."""
-    killed = RunFolder(tmp_path / "run")  # and never ended
-    with RunFolder(tmp_path / "run"):
+    killed = RunFolder(tmp_path / "run", simulation())  # and never ended
+    with RunFolder(tmp_path / "run", simulation()):
         pass
     assert (tmp_path / "run" / "requests.parquet").exists()
     assert killed._part.exists()
@@ -227,7 +228,7 @@ def test_disk_that_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    folder = RunFolder(tmp_path / "run")
+    folder = RunFolder(tmp_path / "run", simulation())
     monkeypatch.setattr(folder._requests, "_flush", full)
     with pytest.raises(CtxmodeError, match="run: the run folder cannot be written: No space left on device"), folder:
         pass
@@ -236,7 +237,7 @@ def test_disk_that_is_full(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_run_json_is_the_same_bytes_for_equal_settings(tmp_path: Path) -> None:
     """Keys are sorted, and text that no encoding carries is escaped."""
-    with RunFolder(tmp_path / "run") as folder:
+    with RunFolder(tmp_path / "run", simulation()) as folder:
         folder.finish("", {"b": "日\ud800", "a": [1]})
     written = (tmp_path / "run" / "run.json").read_bytes()
     assert written == b'{\n  "a": [\n    1\n  ],\n  "b": "\\u65e5\\ud800"\n}\n'

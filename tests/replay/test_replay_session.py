@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from assumptions import simulation
 from dialogues import MODEL, WINDOW, Digest, counter, dialogue, mode_settings, record_messages, tool_schemas, unhurried
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -40,7 +41,7 @@ def completion_tokens(messages: Sequence[Message], start: int, stop: int) -> int
 
 def check_replay(conversation: Conversation, configs: dict[str, ContextConfig], summarizer: Summarizer) -> int:
     """Hold every row of the replay against the slow one; how many requests were compared."""
-    session = Replay(configs, counter(), summarizer)(conversation)
+    session = Replay(configs, counter(), summarizer, simulation())(conversation)
     messages = conversation.messages
     spans = reply_spans(messages)
     assert [(request.position, request.reply_stop) for request in session.requests] == spans
@@ -124,7 +125,7 @@ def test_replay_of_real_conversations(name: str, count: int) -> None:
 @pytest.mark.parametrize("name", ["tau_bench", "crosswoz", "interleaved_en", "interleaved_zh"])
 def test_replay_full_requests_are_the_record(name: str) -> None:
     """Every `full` request under the window is the record up to there, byte for byte."""
-    replay = Replay({"full": ContextConfig(mode="full", model=MODEL)}, counter(), Digest(0))
+    replay = Replay({"full": ContextConfig(mode="full", model=MODEL)}, counter(), Digest(0), simulation())
     for conversation in real_conversations(name, 8):
         session = replay(conversation)
         recorded = [
@@ -138,7 +139,7 @@ def test_replay_full_requests_are_the_record(name: str) -> None:
 
 def replay_of(script: str, *modes: str, **contents: Any) -> SessionReplay:
     configs = {mode: ContextConfig(mode=mode, model=MODEL) for mode in modes}
-    return Replay(configs, counter(), Digest(0))(conversation_of(dialogue(script, **contents)))
+    return Replay(configs, counter(), Digest(0), simulation())(conversation_of(dialogue(script, **contents)))
 
 
 def test_replay_figures_worked_by_hand() -> None:
@@ -157,7 +158,7 @@ def test_replay_completion_counts_calls_without_framing() -> None:
     """A reply in parts counts its contents and calls: 3 + name + arguments each; no role, framing, name or id."""
     messages = dialogue("u a:c a", a1=None, a2="good bye")
     messages[2]["name"] = "helper"
-    session = Replay({}, counter(), Digest(0))(conversation_of(messages))
+    session = Replay({}, counter(), Digest(0), simulation())(conversation_of(messages))
     # the call: 3, "look" 1, "{}" 1; the text: 2
     assert session.completion_tokens == [5 + 2]
 
@@ -198,7 +199,7 @@ def test_replay_without_requests() -> None:
 def test_replay_unsendable_request_keeps_its_row() -> None:
     """A request that cannot be sent keeps its row, with the reason and without a context; the next ones go on."""
     configs = {"zero": ContextConfig(mode="zero", model=MODEL, max_tokens=20)}
-    session = Replay(configs, counter(), Digest(0))(conversation_of(dialogue("u a u a", u0="word " * 40)))
+    session = Replay(configs, counter(), Digest(0), simulation())(conversation_of(dialogue("u a u a", u0="word " * 40)))
     first, second = session.modes["zero"].requests
     assert (first.context, first.unsendable, first.invalid) == (None, "input", ())
     assert second.context is not None

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from assumptions import simulation
 
 from ctxmode_cli.context.config import ContextConfig
 from ctxmode_cli.replay.results import Comparison, DataTotals, Histogram, ModeTotals
@@ -37,6 +38,6 @@ def build() -> Build:
         configs = {name: ContextConfig(mode=name) for name in parts}
         first = baseline or next(iter(parts))
         described = DataTotals(**(counts | (data or {})))
-        return Comparison("gpt-4o", "o200k_base", 128_000, 0, first, configs, described, parts, [])
+        return Comparison("gpt-4o", "o200k_base", 128_000, 0, first, configs, described, parts, [], simulation())
 
     return compare

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
+from assumptions import simulation
 
 from ctxmode_cli.context.config import ContextConfig
 from ctxmode_cli.conversation.files import Reading
@@ -31,10 +32,12 @@ def comparison() -> Comparison:
     counter = TokenCounter.for_model("gpt-4o")
     configs = {mode: ContextConfig(mode=mode, max_tokens=400, summary_target_tokens=150) for mode in MODES}
     reading = Reading([str(GOLDEN / "talk.jsonl")])
-    replay = Replay(configs, counter, ExtractiveSummarizer(counter))
+    replay = Replay(configs, counter, ExtractiveSummarizer(counter), simulation())
     totals = run(reading.conversations(), replay, keep=lambda _: None, reject=reading.reject)
     sources = [("talk.jsonl", digest) for _, digest in reading.sources]
-    return Comparison("gpt-4o", counter.encoding_name, 128_000, 0, "full", configs, totals.data, totals.modes, sources)
+    return Comparison(
+        "gpt-4o", counter.encoding_name, 128_000, 0, "full", configs, totals.data, totals.modes, sources, simulation()
+    )
 
 
 FORMS: Mapping[str, Callable[[Comparison], str]] = {

@@ -1,6 +1,7 @@
 """What the offline summarizer writes: whole sentences, within its target, and nothing else."""
 
 import pytest
+from assumptions import simulation
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -273,7 +274,7 @@ def test_neither_labels_nor_later_messages_reach_it() -> None:
     record = {"messages": [{"role": "system", "content": "policy"}, *turns], "facts": [{**fact, "probe_at": [27]}]}
     conversation = parse_conversation(record, where="", default_id="x")
     recorder = Recorder()
-    Replay({"summary": ContextConfig(mode="summary")}, COUNTER, recorder)(conversation)
+    Replay({"summary": ContextConfig(mode="summary")}, COUNTER, recorder, simulation())(conversation)
     [request] = recorder.requests
     assert [content_text(message.content) for message in request.messages] == [turn["content"] for turn in turns[:10]]
     assert request.previous is None

@@ -1,0 +1,1 @@
+"""Makes what all tests share importable: this folder is on the path."""
