@@ -176,7 +176,7 @@ def _base(name: str, settings: Mapping[str, Any]) -> str:
 
 
 def _unknown(prefix: str, key: str, known: Iterable[str]) -> CtxmodeError:
-    close = get_close_matches(key.lower().replace("-", "_"), known, n=1)
+    close = get_close_matches(key, known, n=1)
     hint = f"did you mean {close[0]}?" if close else "keys are the options of compare and replay, with _ for -"
     return CtxmodeError(f'the key "{prefix}{key}" is unknown', hint=hint)
 
