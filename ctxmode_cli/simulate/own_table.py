@@ -96,7 +96,7 @@ class OwnTable:
 
 
 def _shown(value: object) -> str:
-    """A value as TOML writes it, were it not for its length."""
+    """A value much as TOML writes it, and not in the words of Python."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int | Decimal):

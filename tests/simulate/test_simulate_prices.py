@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from ctxmode_cli.data import data_file
 from ctxmode_cli.errors import CtxmodeError
 from ctxmode_cli.simulate.cache_rules import CacheRule, find_cache_rule
-from ctxmode_cli.simulate.prices import PriceTier, find_price, own_prices, price_source, price_table_date
+from ctxmode_cli.simulate.prices import PriceTier, _library, find_price, own_prices, price_source, price_table_date
 from ctxmode_cli.simulate.rates import Usage
 from ctxmode_cli.tokens.models import model_names
 
@@ -34,7 +34,7 @@ tiers = [{ above = 1000, input = 3, output = 4 }]
 input = 2
 output = 8
 cached_input = 0.3
-cache_write = 2.1
+cache_write = 2.2
 [gpt-4o]
 input = 2
 output = 8
@@ -139,8 +139,8 @@ def test_older_requests(model: str, when: date, tokens: tuple[int, int, int], us
         ("private", "none", (1_001, 0, 10), "0.003043"),
         # a factor is of the tier's own input price: 1,000 x 3 x 1.25 + 4,000 x 3 x 0.1 = 3,750 + 1,200
         ("private", GOLDEN_RULE, (5_000, 4_000, 0), "0.004950"),
-        # one's own figures are before the rule's factors: 1,000 x 2.10 + 4,000 x 0.30
-        ("negotiated", GOLDEN_RULE, (5_000, 4_000, 0), "0.003300"),
+        # one's own figures are before the rule's factors: 1,000 x 2.20 + 4,000 x 0.30 (not 2,500 + 800)
+        ("negotiated", GOLDEN_RULE, (5_000, 4_000, 0), "0.003400"),
         # without a cache all of it is input: 5,000 x 2
         ("negotiated", "none", (5_000, 4_000, 0), "0.010000"),
         # one's own price is before the library's, which would read at 1.25: 1,936 x 2 + 8,064 x 2 x 0.5
@@ -340,6 +340,7 @@ print(find_price("gpt-4o").tiers[0].input, find_price("no-such-model"))
 def test_prices_that_a_process_has_fetched_are_not_taken() -> None:
     """What another part of the process set as the library's data changes nothing: a replay is reproducible."""
     set_custom_snapshot(DataSnapshot([], from_auto_update=True))
+    _library.cache_clear()
     try:
         assert find_price("gpt-4o") is not None
     finally:
