@@ -122,9 +122,9 @@ def _told(where: str, prefix: str = "") -> Iterator[None]:
 def _checked_file(path: Path, where: str, sha256: str, table: dict[str, Any]) -> ConfigFile:
     tables = {key: dict(table[key]) for key in TABLES if isinstance(table.get(key), dict)}
     plain = {key: value for key, value in table.items() if key not in tables}
-    for key in tables:
-        if key in FILE_KEYS and USE in tables[key]:
-            plain[key] = tables[key].pop(USE)
+    for key, named in tables.items():
+        if key in FILE_KEYS and USE in named:
+            plain[key] = named.pop(USE)
     options = {key: _option(key, value) for key, value in plain.items()}
     common = {key: value for key, value in options.items() if key in SETTINGS}
     ContextConfig(**common)

@@ -205,7 +205,21 @@ def test_a_named_mode_beside_its_base(ctxmode: Ctxmode, talk: str, here: Path) -
     four = ("compare", talk, "--modes", "full,sliding", "--sliding-turns", "4", "--format", "json")
     assert compared["modes"]["sliding_4"] == json.loads(ctxmode(*four).out)["modes"]["sliding"]
     assert compared["modes"]["sliding_4"] != compared["modes"]["sliding"]
-    assert ctxmode("replay", talk, "--mode", "sliding_4").out.splitlines()[-1].startswith("sliding_4 sends ")
+    assert ctxmode("replay", talk, "--mode", "sliding_4").out.splitlines()[-1].startswith("sliding_4 costs ")
+
+
+def test_a_table_says_which_of_its_names_to_use(ctxmode: Ctxmode, talk: str, here: Path) -> None:
+    """`use` stands for the option that has the table's name, since a key of that name has no room beside it."""
+    write(
+        here,
+        f'[modes]\nuse = "zero,a"\n{SECTION}[cache_rules]\nuse = "ours"\n[cache_rules.ours]\nminimum = 0\nread = 0.5\n',
+    )
+    compared = report(ctxmode("compare", talk, "--format", "json"))
+    assert list(compared["settings"]) == ["a", "zero"]
+    assert compared["prompt_cache"]["rules"]["gpt-4o"]["name"] == "ours"
+    given = report(ctxmode("compare", talk, "--modes", "full", "--cache-rules", "none", "--format", "json"))
+    assert list(given["settings"]) == ["full"]
+    assert given["prompt_cache"]["rules"]["gpt-4o"]["name"] == "none"
 
 
 def test_a_section_without_base_changes_the_built_in_mode(ctxmode: Ctxmode, talk: str, here: Path) -> None:
@@ -329,7 +343,10 @@ FAULTS = [
     ('output = "x.json"', 'output is "x.json", not a list', ""),
     ('output = ["x.json", 3]', "output[1] is 3, not a text", ""),
     ("prices = 3", "prices is 3, not a table", ""),
-    ("cache_rules = []", "cache_rules is a list, not a table", ""),
+    ("prices = []", "prices is a list, not a table", ""),
+    ("cache_rules = []", "cache_rules is a list, not a text", ""),
+    ("[cache_rules]\nuse = 3", "cache_rules is 3, not a text", ""),
+    ("[modes]\nuse = []", "modes is a list, not a text", ""),
     ("[modes]\na = 3", "modes.a is 3, not a table", ""),
     (f'{SECTION}sliding_turns = "4"', 'modes.a.sliding_turns is "4", not a whole number', ""),
     # choices and ranges
