@@ -331,6 +331,7 @@ def _fit(terms: Floats, seconds: Floats) -> _Fit:
     centre = np.median(residuals)
     inlier = _inliers(residuals - centre, 1.4826 * float(np.median(np.abs(residuals - centre))))
     terms, seconds = terms[inlier], seconds[inlier]
+    _refuse_little_spread(terms * scale)  # the outliers may have been all there was of it
     values = _least_squares(terms, seconds, robust)
     shares = terms * values / (terms @ values)[:, None]
     # A parameter at its bound comes out as something next to nothing; the overhead stays, so that no time is 0.

@@ -93,7 +93,7 @@ def test_long_requests_that_time_out() -> None:
     rng = Random(0)  # noqa: S311 - as above
     for items in observations.by_conversation.values():
         items[:] = [
-            item._replace(seconds=item.seconds * (50 if item.prompt > 30_000 and rng.random() < 0.45 else 1))
+            item._replace(seconds=item.seconds * (50 if item.prompt > 10_000 and rng.random() < 0.45 else 1))
             for item in items
         ]
     assert fit(observations).profile.per_token_s == pytest.approx(CHAT.per_token_s, rel=0.05)
@@ -212,6 +212,15 @@ def test_too_little_spread_is_refused(sizes: Sizes, complaint: str, sigma: float
     with pytest.raises(CtxmodeError, match=complaint) as caught:
         fit(recorded(profile, sizes))
     assert "give " in caught.value.hint
+
+
+def test_spread_of_outliers_alone_is_refused() -> None:
+    """Where the only longer replies are time-outs, nothing is known of decoding."""
+    observations = recorded(CHAT, lambda rng: (between(rng, 20, 9000), 0, 1), count=1000)
+    for items in observations.by_conversation.values():
+        items[0] = items[0]._replace(completion=300, seconds=items[0].seconds * 1000)
+    with pytest.raises(CtxmodeError, match="completion tokens vary too little"):
+        fit(observations)
 
 
 def test_too_few_replies_are_refused() -> None:
