@@ -34,6 +34,8 @@ class Budget:
     """The current input."""
     history: int | None = None
     """What lies before the current input: summary and recorded turns."""
+    low: float = 1.0
+    """Share of the room for history to which it is cut back where it does not fit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +55,8 @@ class ContextConfig:
     system_tokens: int | None = None
     input_tokens: int | None = None
     history_tokens: int | None = None
+    budget_low: float = 1.0
+    """Share of the room for history to cut back to when the budget forces a cut; 1 is to the brim (at every turn)."""
     sliding_turns: int = 10
     """Complete turns that the window holds at most."""
     sliding_low: int | None = None
@@ -106,8 +110,10 @@ class ContextConfig:
                 raise CtxmodeError(f"{setting} is {value}, less than {minimum}")
         if self.sliding_low is not None and self.sliding_low > self.sliding_turns:
             raise CtxmodeError(f"sliding_low is {self.sliding_low}, more than sliding_turns ({self.sliding_turns})")
-        if not 0 < self.compress_ratio <= 1:
-            raise CtxmodeError(f"compress_ratio is {self.compress_ratio}; it lies above 0 and up to 1")
+        for setting in ("budget_low", "compress_ratio"):
+            share = getattr(self, setting)
+            if not 0 < share <= 1:
+                raise CtxmodeError(f"{setting} is {share}; it lies above 0 and up to 1")
 
     def budget(self, window: int) -> Budget:
         """The budget of a request for a model with a context window of `window` tokens.
@@ -121,5 +127,6 @@ class ContextConfig:
         if room <= 0:
             raise CtxmodeError(f"reserved_output is {self.reserved_output}, the whole window of {window} tokens")
         if self.mode == ContextMode.FULL:
-            return Budget(room)
-        return Budget(min(self.max_tokens, room), self.system_tokens, self.input_tokens, self.history_tokens)
+            return Budget(room, low=self.budget_low)
+        shares = self.system_tokens, self.input_tokens, self.history_tokens
+        return Budget(min(self.max_tokens, room), *shares, low=self.budget_low)

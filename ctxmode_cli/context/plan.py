@@ -12,7 +12,7 @@ from ctxmode_cli.errors import CtxmodeError
 
 
 class Plan(NamedTuple):
-    """A mode's decision, before the budget is looked at."""
+    """What goes in before the current turn: a mode's decision, then what of it fits the budget."""
 
     start: int
     """History is sent from this position on; system messages before it are sent all the same."""
@@ -21,10 +21,14 @@ class Plan(NamedTuple):
     summarised: int = 0
     call: SummaryCall | None = None
     stepped_down: str | None = None
+    documents: Note | None = None
+    """The current turn's documents, where the budget has room for them; no mode decides on them."""
+    trimmed: bool = False
+    """Whether the budget left out something of it."""
 
 
 class State(NamedTuple):
-    """What a mode remembers between requests: small, and all that must be stored to go on later."""
+    """What is remembered between requests: small, and all that must be stored to go on later."""
 
     window_turn: int = 0
     """Number of the turn at which the sliding window starts."""
@@ -32,6 +36,8 @@ class State(NamedTuple):
     """The running summary."""
     summarised: int = 0
     """The running summary covers the messages before this position."""
+    cut_start: int = 0
+    """Position that the budget has cut the history back to, to stay there; 0 where it has not."""
 
 
 class Mode(Protocol):
