@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ctxmode_cli.context.config import Budget
-from ctxmode_cli.context.context import SummaryCall
+from ctxmode_cli.context.context import Piece, SummaryCall, wire_form
 from ctxmode_cli.context.history import History, Note
 from ctxmode_cli.conversation.message import Message
 from ctxmode_cli.errors import CtxmodeError
+from ctxmode_cli.tokens.counter import TokenCounter
 
 
 class Plan(NamedTuple):
@@ -48,18 +49,44 @@ class Mode(Protocol):
         ...
 
 
+class SessionPrefix(NamedTuple):
+    """What the session's own next request begins with: a call that begins alike finds it in the provider's cache."""
+
+    pieces: tuple[Piece, ...]
+    """Leading system messages, the running summary, and what is sent verbatim up to the current turn."""
+    history: History
+    """What the pieces are ranges of; its tool schemas go with the call."""
+
+    @property
+    def tokens(self) -> int:
+        """Prompt tokens of tool schemas and pieces, and of the opening of the reply."""
+        return self.history.fixed_tokens + sum(piece.tokens for piece in self.pieces)
+
+    def messages(self) -> list[dict[str, Any]]:
+        """The pieces in wire form."""
+        return wire_form(self.pieces, self.history)
+
+
 @dataclass(frozen=True, slots=True)
 class SummaryRequest:
-    """What a summarizer is asked: tell these messages, and what the last summary told, within the target."""
+    """What a summarizer is asked: tell these messages, and what the last summary told, within the target.
+
+    The call's prompt is the instructions, the last summary and the messages; or, with a prefix, that prefix and the
+    instructions behind it, since the prefix holds summary and messages already.
+    """
 
     previous: str | None
     """The running summary, which the new one replaces; None for the first, or for a rebuild."""
     messages: Sequence[Message]
     """User, assistant and tool messages; no system messages, no labels, nothing later than the request."""
     messages_tokens: int
-    """Their prompt tokens."""
+    """Their prompt tokens, by `counter`."""
     target_tokens: int
     """The summary's text holds at most this many tokens."""
+    counter: TokenCounter
+    """That of the model which summarises: it counts what the call is billed for, and knows the model's window."""
+    prefix: SessionPrefix | None = None
+    """Where the call goes behind the session's own prefix."""
 
 
 class SummaryResult(NamedTuple):
@@ -67,18 +94,26 @@ class SummaryResult(NamedTuple):
 
     text: str
     text_tokens: int
+    """By the session's own encoding: the text goes into its requests."""
     prompt_tokens: int
-    """Prompt of the call: instructions, last summary and messages."""
+    """Of the whole call, by the request's counter."""
     unseen_tokens: int = 0
 
 
 class SummaryError(CtxmodeError):
-    """No summary could be had; the request goes without one."""
+    """No summary could be had; the request goes without one.
 
-    def __init__(self, message: str, *, prompt_tokens: int = 0) -> None:
+    Args:
+        message: What went wrong.
+        prompt_tokens: Tokens of the call that failed, which are billed all the same; 0 where none was made.
+        over_by: Where no call was made since its prompt and the target would not fit the model's window: by how many
+            tokens. The summarizer is then asked again without the oldest messages, if that helps.
+    """
+
+    def __init__(self, message: str, *, prompt_tokens: int = 0, over_by: int = 0) -> None:
         super().__init__(message)
         self.prompt_tokens = prompt_tokens
-        """Tokens of the call that failed, which are billed all the same; 0 where none was made."""
+        self.over_by = over_by
 
 
 class Summarizer(Protocol):

@@ -149,6 +149,7 @@ class RunFolder:
                 )
                 if row.context and row.context.call:
                     call = row.context.call._asdict()
+                    del call["prefix"]  # pieces of the session, not a column
                     self._summaries.append(key | call | {"text": _utf8(call["text"])})
             for probe_row in rows.probes:
                 fact = session.conversation.facts[probe_row.probe.fact]

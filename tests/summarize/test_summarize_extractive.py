@@ -34,7 +34,7 @@ def summarise(
     *messages: Message, target: int = 800, previous: str | None = None, counter: TokenCounter = COUNTER
 ) -> SummaryResult:
     tokens = sum(map(counter.message, messages))
-    return ExtractiveSummarizer(counter)(SummaryRequest(previous, messages, tokens, target))
+    return ExtractiveSummarizer(counter)(SummaryRequest(previous, messages, tokens, target, counter))
 
 
 def written(result: SummaryResult) -> list[str]:
@@ -213,8 +213,8 @@ def test_summary_is_within_its_target_and_counted_exactly(texts: list[str], targ
 def test_running_summary_reads_its_own_lines(older: list[str], newer: list[str], target: int) -> None:
     """A summarizer that wrote the last summary and one that has to read it go on alike."""
     summarizer = ExtractiveSummarizer(COUNTER)
-    first = summarizer(SummaryRequest(None, said(*older), 0, target))
-    request = SummaryRequest(first.text, said(*newer), 0, target)
+    first = summarizer(SummaryRequest(None, said(*older), 0, target, COUNTER))
+    request = SummaryRequest(first.text, said(*newer), 0, target, COUNTER)
     assert summarizer(request) == ExtractiveSummarizer(COUNTER)(request)
 
 
@@ -226,7 +226,7 @@ def test_thirty_rounds_stay_bounded() -> None:
         texts = [f"Round {number}: I would like to see Hotel Number {number}.", f"It costs ${number}00 a night."]
         if number == 0:
             texts.append("I must have room 2041 for Alice Chen.")
-        result = summarizer(SummaryRequest(previous, said(*texts), 50, 300))
+        result = summarizer(SummaryRequest(previous, said(*texts), 50, 300, COUNTER))
         assert result.text_tokens == COUNTER.text(result.text) <= 300
         previous = result.text
     assert "- I must have room 2041 for Alice Chen.\n" in result.text
@@ -236,9 +236,9 @@ def test_thirty_rounds_stay_bounded() -> None:
 def test_same_input_same_summary() -> None:
     """What was summarised before, or in between, changes nothing."""
     summarizer = ExtractiveSummarizer(COUNTER)
-    request = SummaryRequest(None, TEA, 60, 80)
+    request = SummaryRequest(None, TEA, 60, 80, COUNTER)
     first = summarizer(request)
-    summarizer(SummaryRequest(first.text, FOOD, 60, 80))
+    summarizer(SummaryRequest(first.text, FOOD, 60, 80, COUNTER))
     assert summarizer(request) == first == ExtractiveSummarizer(COUNTER)(request)
 
 
