@@ -308,6 +308,12 @@ def test_window_that_holds_no_message_is_a_failure() -> None:
     assert shown(contexts[-1].pieces) == "0-3 4-4"
 
 
+def test_system_messages_are_nothing_to_tell() -> None:
+    """Where only system messages are left of what is to be told, there is nothing to call for."""
+    contexts = play(manager(Recorder(), **SMALL), "u a s s u a u", a1=words(ROOM + 1))
+    assert [(call.failed, call.prompt_tokens) for call in calls(contexts)] == [(True, 0)]
+
+
 def test_prefix_over_the_window_is_a_failure() -> None:
     """Behind the session's prefix nothing can be left out: over the window there is no call, and nothing is billed."""
     settings = {"model": "gpt-4", "summary_prefix": "session", "reserved_output": 10, "summary_target_tokens": 92}

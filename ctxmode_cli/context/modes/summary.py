@@ -2,6 +2,7 @@
 
 from bisect import bisect_left
 from dataclasses import dataclass, replace
+from functools import partial
 
 from ctxmode_cli.context.config import Budget, ContextConfig
 from ctxmode_cli.context.context import SummaryCall
@@ -105,18 +106,17 @@ class Summary:
             if not error.over_by or prefix is not None:
                 raise
             seen = self._without_oldest(history, start, target, error.over_by)
-            if seen == target:
+            messages = _spoken(history, seen, target)
+            if not messages:
                 raise
         tokens = history.spoken_tokens_by(self.counter, seen, target)
-        result = self.summarizer(replace(request, messages=_spoken(history, seen, target), messages_tokens=tokens))
+        result = self.summarizer(replace(request, messages=messages, messages_tokens=tokens))
         return result._replace(unseen_tokens=result.unseen_tokens + request.messages_tokens - tokens)
 
     def _without_oldest(self, history: History, start: int, target: int, over_by: int) -> int:
-        """Position from which messages are left when the oldest go that hold `over_by` tokens; no call is parted."""
-        positions = range(start, target)
-        seen = start + bisect_left(
-            positions, over_by, key=lambda position: history.spoken_tokens_by(self.counter, start, position)
-        )
+        """The first position before which messages of `over_by` tokens lie, and which parts no call from its result."""
+        tokens_before = partial(history.spoken_tokens_by, self.counter, start)
+        seen = start + bisect_left(range(start, target), over_by, key=tokens_before)
         while history.inside_group[seen]:
             seen += 1
         return seen
