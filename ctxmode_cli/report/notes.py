@@ -99,6 +99,6 @@ def _calls_note(name: str, config: ContextConfig, totals: ModeTotals) -> str:
     """How the summary calls are made, and what they never saw."""
     prefix = "behind the session's own prefix" if config.summary_prefix == "session" else "on their own"
     waits = "requests wait for them" if config.summary_call == "blocking" else "in the background, outside the latency"
-    text = f"{name}: summary calls go to {config.summarizing_model}, {prefix}, {waits}"
+    text = f"{name}: summary calls go to {config.summarising_model}, {prefix}, {waits}"
     unseen = totals.summary_calls.unseen_tokens
     return f"{text}; {unseen:,} tokens to summarise were over its window and never seen" if unseen else text
