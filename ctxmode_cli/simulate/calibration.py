@@ -6,7 +6,6 @@ This module needs scipy, which comes with the extra `calibrate`; no other one im
 import heapq
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from hashlib import blake2b
@@ -112,9 +111,8 @@ def _fault(recorded: Mapping[str, Any]) -> str:
 
 
 def _day(message: Message) -> str:
-    with suppress(ValueError):
-        return datetime.fromisoformat(message.recorded.get("ts") or "").date().isoformat()
-    return ""
+    recorded = message.recorded.get("ts")
+    return datetime.fromisoformat(recorded).date().isoformat() if recorded else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -313,8 +313,8 @@ def test_open_requests_are_no_replies() -> None:
 
 
 def test_the_date_is_that_of_the_newest_message() -> None:
-    """The day as recorded, in whatever message; what is no time does not count."""
-    observations = observed(reply(ts="2026-03-01T23:30:00-08:00"), reply(ts="2026-02-28T10:00:00Z"), reply(ts="9999"))
+    """The day as recorded, in whatever message."""
+    observations = observed(reply(ts="2026-03-01T23:30:00-08:00"), reply(ts="2026-02-28T10:00:00Z"), reply(ts=None))
     assert observations.newest == "2026-03-01"
     assert observed(reply()).newest == ""
 
