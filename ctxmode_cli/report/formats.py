@@ -4,13 +4,13 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ctxmode_cli.replay.results import Comparison
 from ctxmode_cli.report.answer import answer
 from ctxmode_cli.report.document import document
-from ctxmode_cli.report.rows import COLUMNS, shown, table_rows
+from ctxmode_cli.report.rows import columns_of, table_rows
 from ctxmode_cli.report.table import as_table
 from ctxmode_cli.report.text import heading, notes_lines
 
@@ -39,26 +39,29 @@ def as_jsonl(comparison: Comparison) -> str:
 
 
 def as_csv(comparison: Comparison) -> str:
-    """The table with unrounded values; empty where something was not evaluated."""
+    """One line a mode: the table's figures unrounded, and more; empty where something was not evaluated."""
     out = io.StringIO()
-    writer = csv.DictWriter(out, [*(column.key for column in COLUMNS), "skipped"], lineterminator="\n")
+    rows = table_rows(comparison)
+    writer = csv.DictWriter(out, rows[0], lineterminator="\n")
     writer.writeheader()
-    for row in table_rows(comparison):
-        writer.writerow(row | {"mode": _inert(row["mode"]), "skipped": comparison.skipped})
+    writer.writerows({key: _inert(value) for key, value in row.items()} for row in rows)
     return out.getvalue()
 
 
 def as_markdown(comparison: Comparison) -> str:
     """A heading, the table, notes and the answer."""
+    rows = table_rows(comparison)
+    columns = columns_of(rows)
     lines = [
         heading(comparison),
         "",
-        "| " + " | ".join(column.title for column in COLUMNS) + " |",
-        "| :-- |" + " --: |" * (len(COLUMNS) - 1),
+        _markdown_row([column.title for column in columns]),
+        "| :-- |" + " --: |" * (len(columns) - 1),
+        *(
+            _markdown_row(map(_markdown, cells))
+            for cells in zip(*(column.cells(rows) for column in columns), strict=True)
+        ),
     ]
-    for row in table_rows(comparison):
-        cells = [_markdown(shown(column, row[column.key])) for column in COLUMNS]
-        lines.append("| " + " | ".join(cells) + " |")
     notes = [f"- {_markdown(line)}" for line in notes_lines(comparison)]
     return "\n".join([*lines, "", *notes, "", _markdown(answer(comparison))]) + "\n"
 
@@ -74,9 +77,13 @@ EXTENSIONS = {".json": "json", ".jsonl": "jsonl", ".csv": "csv", ".md": "markdow
 """Which format `-o FILE` writes."""
 
 
-def _inert(text: str) -> str:
+def _inert(value: Any) -> Any:
     """A cell that no spreadsheet takes for a formula."""
-    return f"'{text}" if text[:1] in "=+-@\t\r" else text
+    return f"'{value}" if isinstance(value, str) and value[:1] in "=+-@\t\r" else value
+
+
+def _markdown_row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
 
 
 def _markdown(text: str) -> str:
