@@ -239,6 +239,9 @@ def test_documents_stay_where_a_share_cuts() -> None:
     """What is cut for a share of its own leaves the documents: dropping them would save no turn and no call group."""
     history = documented("u a u a u", 4, history_tokens=12).build_context()
     assert (sent(history), history.trimmed) == ("2-3 documents 4-4", True)
+    note = 4 + counter().text(NOTE)
+    beside_one_turn = documented("u a u a u", 4, history_tokens=23, max_tokens=9 + 12 + note).build_context()
+    assert (sent(beside_one_turn), beside_one_turn.prompt_tokens) == ("2-3 documents 4-4", 9 + 12 + note)
     groups = documented(LOOP, 0, mode="zero", input_tokens=56).build_context()
     assert (sent(groups), groups.trimmed) == ("documents 0-0 3-6", True)
 
