@@ -24,7 +24,7 @@ from ctxmode_cli.errors import ExitCode
 from ctxmode_cli.replay.results import Comparison, mode_of_base
 from ctxmode_cli.replay.run import run
 from ctxmode_cli.replay.session import Replay, SessionReplay
-from ctxmode_cli.report.formats import FORMATS, as_json
+from ctxmode_cli.report.formats import EXTENSIONS, FORMATS, as_json
 from ctxmode_cli.report.table import as_table
 from ctxmode_cli.summarize.extractive import ExtractiveSummarizer
 from ctxmode_cli.tokens.counter import TokenCounter
@@ -54,7 +54,7 @@ def replay_and_report(
     source = Source(data, options)
     refuse_inputs(source.inputs, options.output or ())
     with ExitStack() as stack:
-        outputs = open_outputs(options.output or (), stack, simulation)
+        outputs = open_outputs(options.output or (), stack, EXTENSIONS, simulation)
 
         def keep(session: SessionReplay) -> None:
             for folder in outputs.folders:
