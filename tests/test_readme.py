@@ -8,6 +8,7 @@ import pytest
 from typer.main import get_command
 
 from ctxmode_cli import ContextManager, ExitCode
+from ctxmode_cli.commands.config_file import read_config
 from ctxmode_cli.commands.main import app
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -123,6 +124,17 @@ def test_every_command_and_option_named_exists(name: str) -> None:
             assert words[1] in known, words
         if words[0] == "ctxmode" or words[0].startswith("-"):
             assert {word for word in words if word.startswith("-") and word != "-"} <= options, words
+
+
+@READMES
+def test_the_configuration_shown_is_one(name: str, tmp_path: Path) -> None:
+    """The lines for ctxmode.toml can be copied as they stand, and the mode shown is the one that they name."""
+    lines = sorted(code for code in inline_code(name) if " = " in code)
+    (tmp_path / "ctxmode.toml").write_text("\n".join(lines), encoding="utf-8")
+    config = read_config(tmp_path, None)
+    assert config.options == {"model": "gpt-4.1"}
+    [mode] = config.modes
+    assert f"--modes full,{mode}" in inline_code(name)
 
 
 @READMES

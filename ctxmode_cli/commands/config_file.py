@@ -19,7 +19,9 @@ from ctxmode_cli.errors import CtxmodeError, system_errors
 OWN_FILE = "ctxmode.toml"
 PROJECT_FILE = "pyproject.toml"
 TABLES = ("modes", "prices", "cache_rules")
-"""Keys that hold tables by name; some are options as well, where the value is no table."""
+"""Keys that hold tables by name."""
+USE = "use"
+"""In a table whose name is an option too, the key that stands for the option: TOML has no room for both."""
 MODE_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,39}")
 _KINDS: dict[type, tuple[str, tuple[type, ...]]] = {
     bool: ("true or false", (bool,)),
@@ -118,8 +120,12 @@ def _told(where: str, prefix: str = "") -> Iterator[None]:
 
 
 def _checked_file(path: Path, where: str, sha256: str, table: dict[str, Any]) -> ConfigFile:
-    tables = {key: table[key] for key in TABLES if isinstance(table.get(key), dict)}
-    options = {key: _option(key, value) for key, value in table.items() if key not in tables}
+    tables = {key: dict(table[key]) for key in TABLES if isinstance(table.get(key), dict)}
+    plain = {key: value for key, value in table.items() if key not in tables}
+    for key, named in tables.items():
+        if key in FILE_KEYS and USE in named:
+            plain[key] = named.pop(USE)
+    options = {key: _option(key, value) for key, value in plain.items()}
     common = {key: value for key, value in options.items() if key in SETTINGS}
     ContextConfig(**common)
     modes = {name: _mode(name, section, common) for name, section in tables.get("modes", {}).items()}
@@ -176,7 +182,7 @@ def _base(name: str, settings: Mapping[str, Any]) -> str:
 
 
 def _unknown(prefix: str, key: str, known: Iterable[str]) -> CtxmodeError:
-    close = get_close_matches(key.lower().replace("-", "_"), known, n=1)
+    close = get_close_matches(key, known, n=1)
     hint = f"did you mean {close[0]}?" if close else "keys are the options of compare and replay, with _ for -"
     return CtxmodeError(f'the key "{prefix}{key}" is unknown', hint=hint)
 

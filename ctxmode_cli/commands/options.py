@@ -36,7 +36,7 @@ SETTINGS = {
 """Settings of a mode that are options, with their help; names and types are those of ContextConfig."""
 
 FILE_KEYS: dict[str, Any] = {}
-"""Every option of a replaying command, with its annotation: what the top of a configuration file may set."""
+"""What the top of a configuration file may set: the options of each command that `with_replay_options` made, annotated."""
 
 OutputFormat = Literal["table", "json", "jsonl", "csv", "markdown"]
 

@@ -272,14 +272,10 @@ class Comparison:
 
         The floor is the mode whose base is zero, the ceiling the one whose base is full.
         """
-        value, floor, ceiling = (
-            None if name is None else self.modes[name].recall.value
-            for name in (
-                mode,
-                mode_of_base(self.configs, ContextMode.ZERO),
-                mode_of_base(self.configs, ContextMode.FULL),
-            )
-        )
+        zero, full = (mode_of_base(self.configs, base) for base in (ContextMode.ZERO, ContextMode.FULL))
+        if zero is None or full is None:
+            return None
+        value, floor, ceiling = (self.modes[name].recall.value for name in (mode, zero, full))
         if value is None or floor is None or ceiling is None or ceiling == floor:
             return None
         return (value - floor) / (ceiling - floor)

@@ -27,7 +27,7 @@ class OwnTable:
 
     def __post_init__(self) -> None:
         if not isinstance(self.values, Mapping):
-            raise self.error(f"this is a table, not {self.values!r}")
+            raise self.error(f"this is a table, not {_shown(self.values)}")
         for key in self.values:
             if self.keys is not None and key not in self.keys:
                 close = get_close_matches(key, self.keys, n=1)
@@ -47,12 +47,12 @@ class OwnTable:
         if value is None:
             return None
         if type(value) not in {int, Decimal}:
-            raise self.error(f'"{key}" is a number, not {value!r}')
+            raise self.error(f'"{key}" is a number, not {_shown(value)}')
         number = Decimal(value)
         if not (number.is_finite() and 0 <= number <= largest):
-            raise self.error(f'"{key}" is a number from 0 to {largest:,}, not {number:.12g}')
+            raise self.error(f'"{key}" is a number from 0 to {largest:,}, not {_shown(number)}')
         if decimals is not None and number != round(number, decimals):
-            raise self.error(f'"{key}" has more than {decimals} decimals: {number:.12g}')
+            raise self.error(f'"{key}" has more than {decimals} decimals: {_shown(number)}')
         return number
 
     def whole(self, key: str, least: int) -> int | None:
@@ -61,7 +61,7 @@ class OwnTable:
         if value is None:
             return None
         if type(value) is not int or value < least:
-            raise self.error(f'"{key}" is a whole number of at least {least}, not {value!r}')
+            raise self.error(f'"{key}" is a whole number of at least {least}, not {_shown(value)}')
         return value
 
     def text(self, key: str, choices: Sequence[str] = ()) -> str | None:
@@ -70,9 +70,9 @@ class OwnTable:
         if value is None:
             return None
         if not isinstance(value, str):
-            raise self.error(f'"{key}" is text in quotes, not {value!r}')
+            raise self.error(f'"{key}" is text in quotes, not {_shown(value)}')
         if choices and value not in choices:
-            raise self.error(f'"{key}" is {" or ".join(choices)}, not "{value}"')
+            raise self.error(f'"{key}" is {" or ".join(choices)}, not {_shown(value)}')
         return value
 
     def flag(self, key: str) -> bool | None:
@@ -80,7 +80,7 @@ class OwnTable:
         value = self.values.get(key)
         if value is None or isinstance(value, bool):
             return value
-        raise self.error(f'"{key}" is true or false, not {value!r}')
+        raise self.error(f'"{key}" is true or false, not {_shown(value)}')
 
     def day(self, key: str) -> str | None:
         """A day, in ISO 8601; in the file it may stand in quotes or not."""
@@ -92,4 +92,13 @@ class OwnTable:
                 return date.fromisoformat(str(value)).isoformat()
             except ValueError:
                 pass
-        raise self.error(f'"{key}" is a day such as "2026-11-30", not "{value}"')
+        raise self.error(f'"{key}" is a day such as "2026-11-30", not {_shown(value)}')
+
+
+def _shown(value: object) -> str:
+    """A value much as TOML writes it, and not in the words of Python."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int | Decimal):
+        return f"{Decimal(value):.12g}"
+    return f'"{value}"' if isinstance(value, str) else str(value)

@@ -195,7 +195,7 @@ def _own_price(model: str, entry: Any, where: str) -> Price:
     table = OwnTable(entry, where, keys=(*_TIER_KEYS, "source", "date", "tiers"), required=("input", "output"))
     entries = table.values.get("tiers", [])
     if not isinstance(entries, list):
-        raise table.error(f'"tiers" is a list of tables, not {entries!r}')
+        raise table.error(f'"tiers" is a list of tables, not {entries}')
     tiers = [_own_tier(table, 0)]
     for number, tier in enumerate(entries, start=1):
         place = OwnTable(tier, f"{where}.tiers[{number}]", ("above", *_TIER_KEYS), ("above", "input", "output"))

@@ -196,13 +196,13 @@ def test_totals_of_parts_add_up(target: int) -> None:
 # --- between floor and ceiling ---
 
 
-def comparison(**kept: int | None) -> Comparison:
-    """A comparison of modes that keep so many of ten facts."""
+def comparison(bases: Mapping[str, str] | None = None, /, **kept: int | None) -> Comparison:
+    """A comparison of modes that keep so many of ten facts; the base of each is its name, unless another is given."""
     modes = {}
     for name, hits in kept.items():
         recall = Recall() if hits is None else Recall(Counter({1: hits}), Counter({1: 10}))
         modes[name] = ModeTotals(recall=recall)
-    configs = {name: ContextConfig(mode=name) for name in modes}
+    configs = {name: ContextConfig(mode=(bases or {}).get(name, name)) for name in modes}
     return Comparison("gpt-4o", "o200k_base", 128_000, 0, "full", configs, DataTotals(), modes, [], simulation())
 
 
@@ -213,6 +213,15 @@ def test_normalised_recall() -> None:
     assert compared.normalised_recall("summary") == 1
     assert compared.normalised_recall("full") == 1
     assert compared.normalised_recall("zero") == 0
+
+
+def test_floor_and_ceiling_under_other_names() -> None:
+    """Floor and ceiling are known by their base; where several have it, by the name of the base, else the first."""
+    bases = {"none": "zero", "wide": "full", "all": "full", "half": "sliding"}
+    kept = {"none": 1, "wide": 9, "all": 6, "half": 5}
+    assert comparison(bases, **kept).normalised_recall("half") == Fraction(1, 2)
+    assert comparison(bases, **kept, full=3).normalised_recall("half") == 2
+    assert comparison({**bases, "full": "sliding"}, **kept, full=3).normalised_recall("half") == Fraction(1, 2)
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """What is read from the prompt cache: worked out by hand, and compared with the definition taken word by word."""
 
 from dataclasses import replace
+from decimal import Decimal
 
 import pytest
 from dialogues import (
@@ -26,6 +27,8 @@ from ctxmode_cli.context.steps.budget import OverBudgetError
 from ctxmode_cli.conversation.parse import parse_message
 from ctxmode_cli.conversation.requests import list_requests
 from ctxmode_cli.simulate.cache_rules import CacheRule
+from ctxmode_cli.simulate.charges import Provider
+from ctxmode_cli.simulate.prices import Price, PriceTier
 from ctxmode_cli.simulate.prompt_cache import PromptCache
 
 EVERYTHING = CacheRule("everything", minimum=0)
@@ -219,6 +222,24 @@ def test_a_message_more_at_the_end_never_lowers_the_hit(replay: tuple[History, l
         other.read(context.pieces)
     if shorter:
         assert one.read(shorter) <= other.read(last.pieces)
+
+
+@unhurried
+@given(replays(), rules, st.integers(0, 100), st.integers(0, 50))
+def test_a_cache_that_is_free_to_write_never_costs_more(
+    replay: tuple[History, list[Context]], rule: CacheRule, read: int, completion: int
+) -> None:
+    """Where writing costs no more than input and reading no more either, a cache can only save."""
+    history, contexts = replay
+    price = Price("any", "", (PriceTier(0, Decimal(3), Decimal(15)), PriceTier(200, Decimal(6), Decimal(20))), "", "")
+    provider = Provider.of(price, replace(rule, read=Decimal(read) / 100, write=Decimal(1)))
+    cache = PromptCache(rule, history)
+    assert provider.rates
+    for context in contexts:
+        cached = cache.read(context.pieces)
+        charge = provider.charge(context.prompt_tokens, cached, completion, None)
+        cost = provider.rates.cost(charge.usage, charge.tier)
+        assert cost <= provider.rates.cost_uncached(charge.usage, charge.tier)
 
 
 @unhurried
