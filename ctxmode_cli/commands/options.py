@@ -99,6 +99,12 @@ CONFIG = Annotated[
 ]
 
 
+MODES = Annotated[str, typer.Option(help="Modes to compare, separated by commas.")]
+BASELINE = Annotated[
+    str | None, typer.Option(help="Mode that the others are related to (default: full, else the first).")
+]
+
+
 def with_replay_options(command: Callable[..., None], without: Collection[str] = ()) -> Callable[..., None]:
     """Give a command the shared options, from command line, environment or file.
 

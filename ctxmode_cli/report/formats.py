@@ -4,13 +4,13 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from ctxmode_cli.replay.results import Comparison
 from ctxmode_cli.report.answer import answer
 from ctxmode_cli.report.document import document
-from ctxmode_cli.report.rows import COLUMNS, shown, table_rows
+from ctxmode_cli.report.rows import COLUMNS, Column, shown, table_rows
 from ctxmode_cli.report.table import as_table
 from ctxmode_cli.report.text import heading, notes_lines
 
@@ -40,27 +40,34 @@ def as_jsonl(comparison: Comparison) -> str:
 
 def as_csv(comparison: Comparison) -> str:
     """The table with unrounded values; empty where something was not evaluated."""
+    rows = ({**row, "skipped": comparison.skipped} for row in table_rows(comparison))
+    return csv_text([*(column.key for column in COLUMNS), "skipped"], rows)
+
+
+def csv_text(keys: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
+    """Rows as CSV, a header first; empty where a value is None."""
     out = io.StringIO()
-    writer = csv.DictWriter(out, [*(column.key for column in COLUMNS), "skipped"], lineterminator="\n")
+    writer = csv.DictWriter(out, keys, lineterminator="\n")
     writer.writeheader()
-    for row in table_rows(comparison):
-        writer.writerow(row | {"mode": _inert(row["mode"]), "skipped": comparison.skipped})
+    for row in rows:
+        writer.writerow({**row, "mode": _inert(row["mode"])})
     return out.getvalue()
 
 
 def as_markdown(comparison: Comparison) -> str:
     """A heading, the table, notes and the answer."""
-    lines = [
-        heading(comparison),
-        "",
-        "| " + " | ".join(column.title for column in COLUMNS) + " |",
-        "| :-- |" + " --: |" * (len(COLUMNS) - 1),
-    ]
-    for row in table_rows(comparison):
-        cells = [_markdown(shown(column, row[column.key])) for column in COLUMNS]
-        lines.append("| " + " | ".join(cells) + " |")
-    notes = [f"- {_markdown(line)}" for line in notes_lines(comparison)]
-    return "\n".join([*lines, "", *notes, "", _markdown(answer(comparison))]) + "\n"
+    lines = [heading(comparison), "", *markdown_table(COLUMNS, table_rows(comparison)), ""]
+    notes = [f"- {escaped(line)}" for line in notes_lines(comparison)]
+    return "\n".join([*lines, *notes, "", escaped(answer(comparison))]) + "\n"
+
+
+def markdown_table(columns: Sequence[Column], rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """The lines of a table, whose first column stands left."""
+    yield "| " + " | ".join(column.title for column in columns) + " |"
+    yield "| :-- |" + " --: |" * (len(columns) - 1)
+    for row in rows:
+        cells = [escaped(shown(column, row[column.key])) for column in columns]
+        yield "| " + " | ".join(cells) + " |"
 
 
 FORMATS: dict[str, Callable[[Comparison], str]] = {
@@ -79,6 +86,6 @@ def _inert(text: str) -> str:
     return f"'{text}" if text[:1] in "=+-@\t\r" else text
 
 
-def _markdown(text: str) -> str:
+def escaped(text: str) -> str:
     """`text` with everything escaped that Markdown, HTML or a formula's dollars would act on."""
     return "".join(f"\\{char}" if char in "\\`*_[]<>|#&~$" else char for char in text)

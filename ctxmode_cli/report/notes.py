@@ -27,7 +27,7 @@ def notes(comparison: Comparison) -> list[str]:
         *latency_notes(comparison),
         *_recall_notes(comparison),
         *_data_notes(comparison),
-        *_mode_notes(comparison),
+        *mode_notes(comparison),
     ]
 
 
@@ -70,7 +70,8 @@ def _data_notes(comparison: Comparison) -> Iterator[str]:
         yield f"no published rule counts the tokens of these parts, which count 0: {parts}"
 
 
-def _mode_notes(comparison: Comparison) -> Iterator[str]:
+def mode_notes(comparison: Comparison) -> Iterator[str]:
+    """What the settings of each mode made of its requests."""
     for name, config in comparison.configs.items():
         totals = comparison.modes[name]
         room = config.budget(comparison.window).request

@@ -1,7 +1,7 @@
 """The terminal's table."""
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
@@ -27,7 +27,18 @@ def as_table(comparison: Comparison, *, width: int | None = None, colour: bool =
         width: Columns of the terminal; None for a pipe, where nothing is wrapped or cut.
         colour: Whether to send terminal styles.
     """
-    console = Console(
+    console = plain_console(colour=colour)
+    first = wrapped(heading(comparison), console, width)
+    notes = [wrapped(f"note: {line}", console, width, "      ") for line in notes_lines(comparison)]
+    last = wrapped(visible(answer(comparison)), console, width)
+    return "\n".join(
+        [first, "", fitted_table(table_rows(comparison), COLUMNS, console, width), "", *notes, "", last, ""]
+    )
+
+
+def plain_console(*, colour: bool) -> Console:
+    """Where text is laid out before it is written: nothing is cut, and styles come only with `colour`."""
+    return Console(
         file=io.StringIO(),
         width=NATURAL_WIDTH,
         force_terminal=colour,
@@ -35,20 +46,25 @@ def as_table(comparison: Comparison, *, width: int | None = None, colour: bool =
         highlight=False,
         legacy_windows=False,
     )
-    first = _wrapped(heading(comparison), console, width)
-    notes = [_wrapped(f"note: {line}", console, width, "      ") for line in notes_lines(comparison)]
-    last = _wrapped(visible(answer(comparison)), console, width)
-    return "\n".join([first, "", _table(comparison, console, width), "", *notes, "", last, ""])
 
 
-def _table(comparison: Comparison, console: Console, width: int | None) -> str:
-    """The table alone; in a narrow terminal the columns go that matter least: figures never break."""
-    rows = table_rows(comparison)
-    table = _grid(rows, COLUMNS, 2)
-    droppable = sorted((column for column in COLUMNS if column.dropped), key=lambda column: column.dropped)
+def fitted_table(
+    rows: Iterable[Mapping[str, Any]], columns: Sequence[Column], console: Console, width: int | None
+) -> str:
+    """A table alone; in a narrow terminal the columns go that matter least: figures never break.
+
+    Args:
+        rows: Values by column key; None where something was not evaluated.
+        columns: In the order in which they stand.
+        console: Lays the table out.
+        width: Columns of the terminal; None for a pipe.
+    """
+    rows = list(rows)
+    table = _grid(rows, columns, 2)
+    droppable = sorted((column for column in columns if column.dropped), key=lambda column: column.dropped)
     for dropped in range(len(droppable) + 1):
-        columns = [column for column in COLUMNS if column not in droppable[:dropped]]
-        table = _grid(rows, columns, 2 if dropped == 0 else 1)
+        kept = [column for column in columns if column not in droppable[:dropped]]
+        table = _grid(rows, kept, 2 if dropped == 0 else 1)
         if width is None or Measurement.get(console, console.options, table).maximum <= width:
             break
     with console.capture() as captured:
@@ -66,7 +82,7 @@ def _grid(rows: Sequence[Mapping[str, Any]], columns: Sequence[Column], gap: int
     return table
 
 
-def _wrapped(text: str, console: Console, width: int | None, indent: str = "") -> str:
+def wrapped(text: str, console: Console, width: int | None, indent: str = "") -> str:
     """`text` in lines of the terminal's width, in which a Chinese character takes two columns."""
     if width is None:
         return text
