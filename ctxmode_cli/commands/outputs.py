@@ -95,5 +95,5 @@ def open_outputs(
         else:
             folder = "" if simulation is None else ", or no extension (or a slash at the end) for a run folder"
             hint = f"{' '.join(extensions)}{folder}"
-            raise CtxmodeError(f'no format is written to "{path.suffix}"', where=name, hint=hint)
+            raise CtxmodeError(f'no format is written to "{path.suffix or path.name}"', where=name, hint=hint)
     return outputs

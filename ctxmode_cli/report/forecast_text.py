@@ -1,6 +1,6 @@
 """A forecast in words: what it rests on, from which turn on a mode is the cheaper one, and the answer."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from ctxmode_cli.context.config import ContextMode
@@ -46,16 +46,17 @@ def break_even_lines(forecast: Forecast) -> list[str]:
     baseline = forecast.comparison.baseline
     found = {(pair.mode, pair.than): pair for pair in forecast.break_evens()}
     lines = [_sentence(forecast, pair) for pair in found.values() if pair.than == baseline]
-    if not forecast.is_priced:
+    if not forecast.is_priced or not forecast.sendable:
         return lines
-    best = cheapest(forecast, cached=True)
+    best = cheapest(forecast, cached=True)[0]
     others = [pair for pair in found.values() if pair.mode == best and baseline not in {best, pair.than}]
     return lines + [_sentence(forecast, pair) for pair in others if (pair.cached, pair.uncached) != (None, None)]
 
 
-def cheapest(forecast: Forecast, *, cached: bool) -> str:
-    """The mode that costs least for the longest sessions, where all costs are known."""
-    return min(forecast.points, key=lambda mode: cost_of(forecast.points[mode][-1], cached=cached) or 0)
+def cheapest(forecast: Forecast, *, cached: bool) -> list[str]:
+    """The modes that cost least for the longest sessions, of those that can send anything, where all costs are known."""
+    costs = {mode: cost_of(forecast.points[mode][-1], cached=cached) or 0 for mode in forecast.sendable}
+    return [mode for mode, cost in costs.items() if cost == min(costs.values())]
 
 
 def cost_of(point: Point, *, cached: bool) -> Decimal | None:
@@ -65,20 +66,29 @@ def cost_of(point: Point, *, cached: bool) -> Decimal | None:
 
 def forecast_answer(forecast: Forecast) -> str:
     """One sentence to decide by; a mode with unsendable requests is never named without their number."""
+    if not forecast.sendable:
+        return "No mode can send any of these requests within its budget."
     if not forecast.is_priced:
-        mode = min(forecast.points, key=lambda name: forecast.points[name][-1].tokens_total)
+        mode = min(forecast.sendable, key=lambda name: forecast.points[name][-1].tokens_total)
         tokens = f"{float(forecast.points[mode][-1].tokens_total):,.0f} prompt tokens a session"
         return f"Prices are unknown, so no mode can be called the cheapest; at {_turns(forecast)} {_named(forecast, mode)} sends the fewest tokens: {tokens}."
-    cached, uncached = (cheapest(forecast, cached=cached) for cached in (True, False))
-    text = f"At {_turns(forecast)} {_named(forecast, cached)} costs least: {_figures(forecast, cached, cached=True)}"
+    best, best_uncached = (cheapest(forecast, cached=cached) for cached in (True, False))
+    text = f"At {_turns(forecast)} {_cost_least(forecast, best)} {_figures(forecast, best[0], cached=True)}"
     if not has_cache(forecast):
         return f"{text}."
-    if cached == uncached:
-        return f"{text}; without the prompt cache too, at {_cost(forecast, uncached, cached=False)}."
-    return (
-        f"{text}; without the prompt cache it would be {_named(forecast, uncached)}, at "
-        f"{_cost(forecast, uncached, cached=False)} against {_cost(forecast, cached, cached=False)}."
-    )
+    without = _cost(forecast, best_uncached[0], cached=False)
+    if best == best_uncached:
+        return f"{text}; without the prompt cache {without}{' and still least' if len(forecast.points) > 1 else ''}."
+    beside = _cost(forecast, best[0], cached=False)
+    return f"{text}; without the prompt cache {_cost_least(forecast, best_uncached)} {without}, against {beside}."
+
+
+def _cost_least(forecast: Forecast, modes: Sequence[str]) -> str:
+    """The modes, and that they cost least, up to the figure."""
+    first, *others = (_named(forecast, mode) for mode in modes)
+    if others:
+        return f"{', '.join([first, *others[:-1]])} and {others[-1]} cost least:"
+    return f"{first} costs least:" if len(forecast.points) > 1 else f"{first} costs"
 
 
 def _sentence(forecast: Forecast, pair: BreakEven) -> str:
@@ -87,11 +97,9 @@ def _sentence(forecast: Forecast, pair: BreakEven) -> str:
     beats = f"{mode} beats {than} on cost"
     if pair.cached == pair.uncached:
         both = ", with the prompt cache or without it" if has_cache(forecast) else ""
-        return (
-            f"{beats} {_from(pair.cached)}{both}."
-            if pair.cached
-            else f"{mode} never beats {than} on cost {within}{both}."
-        )
+        if pair.cached is None:
+            return f"{mode} never beats {than} on cost {within}{both}."
+        return f"{beats} {_from(pair.cached)}{both}."
     if pair.cached is None:
         return f"{beats} {_from(pair.uncached)} without the prompt cache, but with it never {within}."
     if pair.uncached is None:
