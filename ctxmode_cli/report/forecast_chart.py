@@ -34,6 +34,7 @@ def chart(
     """
     import plotext  # noqa: PLC0415 - it takes a quarter of a second, and only this chart needs it
 
+    plotext.terminal.limit(width=False, height=False)  # else the terminal cuts what goes into a pipe or a file
     figure = plotext.figure
     figure.clear()
     figure.plot_size(max(LEAST_WIDTH, width or PIPE_WIDTH), HEIGHT)

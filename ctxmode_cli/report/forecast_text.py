@@ -80,7 +80,7 @@ def forecast_answer(forecast: Forecast) -> str:
     if best == best_uncached:
         return f"{text}; without the prompt cache {without}{' and still least' if len(forecast.points) > 1 else ''}."
     beside = _cost(forecast, best[0], cached=False)
-    return f"{text}; without the prompt cache {_cost_least(forecast, best_uncached)} {without}, against {beside}."
+    return f"{text}; without the prompt cache {_cost_least(forecast, best_uncached)} {without}, against {beside} with {best[0]}."
 
 
 def _cost_least(forecast: Forecast, modes: Sequence[str]) -> str:
