@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, NoReturn
 
 import typer
 
-from ctxmode_cli.commands.console import note, terminal_width, wants_colour, write_result
+from ctxmode_cli.commands.console import terminal_width, wants_colour, write_result
 from ctxmode_cli.commands.options import BASELINE, MODES, ReplayOptions, with_replay_options
 from ctxmode_cli.errors import CtxmodeError, ExitCode
 from ctxmode_cli.report.words import counted
@@ -55,7 +55,7 @@ def forecast(
     Example: ctxmode forecast --user-tokens 60 --reply-tokens 200 --turns 60 --sessions-per-day 5000
     """
     from ctxmode_cli.commands.outputs import open_outputs, refuse_inputs
-    from ctxmode_cli.commands.replaying import announce
+    from ctxmode_cli.commands.replaying import announce, tell_not_evaluated
     from ctxmode_cli.commands.source import Source
     from ctxmode_cli.commands.wiring import Wiring
     from ctxmode_cli.report.forecast_formats import FORECAST_EXTENSIONS, FORECAST_FORMATS, forecast_table
@@ -77,8 +77,7 @@ def forecast(
         write_result(forecast_table(result, width=terminal_width(), colour=wants_colour()))
     else:
         write_result(FORECAST_FORMATS[options.format](result))
-    if options.sessions_per_day is not None and not result.is_priced:
-        note("error: the daily cost was asked for and could not be evaluated: a price is unknown")
+    if tell_not_evaluated(result.comparison, options):
         raise typer.Exit(ExitCode.NOT_EVALUATED)
 
 

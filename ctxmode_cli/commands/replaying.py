@@ -1,7 +1,7 @@
 """What the replaying commands have in common: read, replay, report."""
 
 import platform
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict
 from typing import Any
@@ -24,6 +24,7 @@ from ctxmode_cli.replay.run import run
 from ctxmode_cli.replay.session import Replay, SessionReplay
 from ctxmode_cli.report.formats import EXTENSIONS, FORMATS, as_json
 from ctxmode_cli.report.table import as_table
+from ctxmode_cli.report.words import listed
 from ctxmode_cli.summarize.extractive import ExtractiveSummarizer
 
 
@@ -71,9 +72,26 @@ def replay_and_report(
         for file in outputs.files:
             file.write(FORMATS[file.format](comparison))
     _print(comparison, options.format)
-    if options.probes is not None and not comparison.data.probes:
-        note("error: recall was asked for and could not be evaluated: no labelled fact can be probed")
+    if tell_not_evaluated(comparison, options):
         raise typer.Exit(ExitCode.NOT_EVALUATED)
+
+
+def tell_not_evaluated(comparison: Comparison, options: ReplayOptions) -> bool:
+    """Say what an option asked for and could not be had; whether there is any such thing."""
+    missing = list(_not_evaluated(comparison, options))
+    for what in missing:
+        note(f"error: {what}")
+    return bool(missing)
+
+
+def _not_evaluated(comparison: Comparison, options: ReplayOptions) -> Iterator[str]:
+    """What an option asked for by name and could not be had."""
+    if options.probes is not None and not comparison.data.probes:
+        yield "recall was asked for and could not be evaluated: no labelled fact can be probed"
+    asked = options.sessions_per_day is not None or options.price_date is not None
+    unknown = sorted(model for model, provider in comparison.simulation.providers.items() if provider.price is None)
+    if asked and unknown and None in map(comparison.cost, comparison.modes):
+        yield f"cost was asked for and could not be evaluated: no price of {listed(unknown)} is known"
 
 
 def announce(source: str, modes: Sequence[str], settings: ModeSettings, options: ReplayOptions) -> None:

@@ -58,8 +58,8 @@ class Forecast:
 
     @property
     def is_priced(self) -> bool:
-        """Whether all costs are known."""
-        return all(self._cost(points[-1], cached=True) is not None for points in self.points.values())
+        """Whether the cost of every mode that can send anything is known."""
+        return all(self._cost(self.points[mode][-1], cached=True) is not None for mode in self.sendable)
 
     @property
     def sendable(self) -> list[str]:

@@ -246,10 +246,15 @@ class Comparison:
     """For the daily cost; None where none was asked for."""
 
     def cost(self, mode: str, *, cached: bool = True) -> Cost | None:
-        """What a mode costs, with the prompt cache or without it; None where a price that it takes is unknown."""
+        """What a mode costs, with the prompt cache or without it.
+
+        None where a price that it takes is unknown, or where none of its requests can be sent: that is not cheap.
+        """
         totals = self.modes[mode]
+        if not totals.prompt_tokens.size:
+            return None
         requests = self._billed(totals.bill, self.model, cached=cached)
-        calls = self._billed(totals.summary_bill, self.configs[mode].summarizing_model, cached=cached)
+        calls = self._billed(totals.summary_bill, self.configs[mode].summarising_model, cached=cached)
         return None if requests is None or calls is None else Cost(requests, calls)
 
     def relative_cost(self, mode: str, *, cached: bool = True) -> Fraction | None:
@@ -258,6 +263,16 @@ class Comparison:
         if cost is None or baseline is None or not baseline.total:
             return None
         return Fraction(cost.total) / Fraction(baseline.total)
+
+    def session_cost(self, mode: str) -> Fraction | None:
+        """A mode's mean cost of a session, in USD; None where its cost is unknown."""
+        cost = self.cost(mode)
+        return None if cost is None else Fraction(cost.total) / self.data.conversations
+
+    def daily_cost(self, mode: str) -> Fraction | None:
+        """A mode's cost of a day, in USD; None where its cost is unknown, or no number of sessions is given."""
+        a_session = self.session_cost(mode)
+        return None if a_session is None or self.sessions_per_day is None else a_session * self.sessions_per_day
 
     def _billed(self, bill: Bill, model: str, *, cached: bool) -> Decimal | None:
         if not any(bill.total):

@@ -8,8 +8,10 @@ from typing import Any
 from ctxmode_cli import __version__
 from ctxmode_cli.replay.results import Comparison, DataTotals, Histogram, ModeTotals
 from ctxmode_cli.report.answer import answer
-from ctxmode_cli.report.notes import notes
+from ctxmode_cli.report.notes import notes, null_notes
+from ctxmode_cli.report.rows import as_float
 from ctxmode_cli.simulate.charges import Provider
+from ctxmode_cli.simulate.latency import LatencyProfile
 
 FORMAT = 1
 MILLION = 1_000_000
@@ -28,7 +30,8 @@ def document(comparison: Comparison) -> dict[str, Any]:
         "settings": {name: asdict(config) for name, config in comparison.configs.items()},
         "prices": _prices(comparison),
         "prompt_cache": _prompt_cache(comparison),
-        "notes": notes(comparison),
+        "latency_profile": _profile(comparison.simulation.profile),
+        "notes": [*notes(comparison), *null_notes(comparison)],
         "data": _data(comparison.data, comparison),
         "modes": {name: _mode(totals, name, comparison) for name, totals in comparison.modes.items()},
         "differences": None,
@@ -68,7 +71,7 @@ def _mode(totals: ModeTotals, name: str, comparison: Comparison) -> dict[str, An
             "in_context": None if recall is None else {"value": float(recall), "low": None, "high": None},
             "modelled": None,
             "answered": None,
-            "normalised": _float(comparison.normalised_recall(name)),
+            "normalised": as_float(comparison.normalised_recall(name)),
         },
         "harm": None,
         "summary_calls": asdict(totals.summary_calls),
@@ -77,7 +80,7 @@ def _mode(totals: ModeTotals, name: str, comparison: Comparison) -> dict[str, An
 
 def _tokens(tokens: Histogram) -> dict[str, Any]:
     return {
-        "mean": _float(tokens.mean),
+        "mean": as_float(tokens.mean),
         "p50": tokens.percentile(50),
         "p95": tokens.percentile(95),
         "total": tokens.total,
@@ -87,7 +90,7 @@ def _tokens(tokens: Histogram) -> dict[str, Any]:
 def _cached(totals: ModeTotals) -> dict[str, Any]:
     total = totals.bill.total.cached
     size = totals.prompt_tokens.size
-    return {"mean": total / size if size else None, "total": total, "share": _float(totals.cached_share)}
+    return {"mean": total / size if size else None, "total": total, "share": as_float(totals.cached_share)}
 
 
 def _latency(latency_ms: Histogram, comparison: Comparison) -> dict[str, Any] | None:
@@ -100,22 +103,19 @@ def _latency(latency_ms: Histogram, comparison: Comparison) -> dict[str, Any] | 
 
 
 def _cost(name: str, comparison: Comparison) -> dict[str, Any] | None:
-    """USD; null where a price is unknown."""
+    """USD; null where a price is unknown, or nothing can be sent."""
     cost, uncached = comparison.cost(name), comparison.cost(name, cached=False)
     if cost is None or uncached is None:
         return None
-    sendable = comparison.modes[name].prompt_tokens.size
-    per_session = cost.total / comparison.data.conversations
-    per_day = None if comparison.sessions_per_day is None else float(per_session * comparison.sessions_per_day)
     return {
         "total": float(cost.total),
         "total_uncached": float(uncached.total),
         "summary_calls": float(cost.summary_calls),
-        "per_request": float(cost.total / sendable) if sendable else None,
-        "per_session": float(per_session),
-        "per_day": per_day,
-        "relative": _float(comparison.relative_cost(name)),
-        "relative_uncached": _float(comparison.relative_cost(name, cached=False)),
+        "per_request": float(Fraction(cost.total) / comparison.modes[name].prompt_tokens.size),
+        "per_session": as_float(comparison.session_cost(name)),
+        "per_day": as_float(comparison.daily_cost(name)),
+        "relative": as_float(comparison.relative_cost(name)),
+        "relative_uncached": as_float(comparison.relative_cost(name, cached=False)),
     }
 
 
@@ -146,7 +146,8 @@ def _prompt_cache(comparison: Comparison) -> dict[str, Any]:
     rules = {model: provider.rule for model, provider in sorted(simulation.providers.items())}
     return {
         "rules": {
-            model: {"name": rule.name, "source": rule.source, "date": rule.date} for model, rule in rules.items()
+            model: {"name": rule.name, "source": rule.source, "date": rule.date, "note": rule.note}
+            for model, rule in rules.items()
         },
         "scope": "shared" if simulation.warm_system else "session",
         "think_time_s": simulation.think_time_s,
@@ -154,9 +155,9 @@ def _prompt_cache(comparison: Comparison) -> dict[str, Any]:
     }
 
 
+def _profile(profile: LatencyProfile) -> dict[str, Any]:
+    return {"name": profile.name, "source": profile.source, "date": profile.date, "note": profile.note}
+
+
 def _counts(counts: Mapping[str, int]) -> dict[str, int]:
     return dict(sorted(counts.items()))
-
-
-def _float(value: Fraction | None) -> float | None:
-    return None if value is None else float(value)

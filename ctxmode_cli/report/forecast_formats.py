@@ -6,7 +6,7 @@ from typing import Any
 from ctxmode_cli.replay.forecast import Forecast
 from ctxmode_cli.report.document import document
 from ctxmode_cli.report.forecast_chart import chart
-from ctxmode_cli.report.forecast_rows import COLUMNS, milestones, point_rows, point_values, shown_columns
+from ctxmode_cli.report.forecast_rows import columns_of, milestones, point_rows, point_values
 from ctxmode_cli.report.forecast_text import (
     break_even_lines,
     cost_of,
@@ -45,12 +45,12 @@ def forecast_table(forecast: Forecast, *, width: int | None = None, colour: bool
     """
     console = plain_console(colour=colour)
     rows = list(point_rows(forecast, milestones(forecast.turns)))
-    table = fitted_table(rows, shown_columns(forecast, rows), console, width)
+    table = fitted_table(rows, columns_of(rows), console, width)
     notes = [wrapped(visible(f"note: {line}"), console, width, "      ") for line in forecast_notes(forecast)]
     lines = [wrapped(visible(line), console, width) for line in break_even_lines(forecast)]
     first, last = (wrapped(visible(text(forecast)), console, width) for text in (forecast_heading, forecast_answer))
     charts = [part for drawn in _charts(forecast, width=width, colour=colour) for part in (drawn, "")]
-    return "\n".join([first, "", table, "", *charts, *notes, "", *lines, last, ""])
+    return "\n".join([first, "", *table, "", *charts, *notes, "", *lines, last, ""])
 
 
 def _charts(forecast: Forecast, *, width: int | None, colour: bool) -> Iterable[str]:
@@ -111,7 +111,7 @@ def forecast_jsonl(forecast: Forecast) -> str:
 
 def forecast_csv(forecast: Forecast) -> str:
     """Every point with unrounded values; empty where something was not evaluated."""
-    return csv_text([column.key for column in COLUMNS], _all_rows(forecast))
+    return csv_text(list(_all_rows(forecast)))
 
 
 def forecast_markdown(forecast: Forecast) -> str:
@@ -120,7 +120,7 @@ def forecast_markdown(forecast: Forecast) -> str:
     notes = [f"- {escaped(visible(line))}" for line in forecast_notes(forecast)]
     lines = [f"- {escaped(visible(line))}" for line in break_even_lines(forecast)]
     head = escaped(visible(forecast_heading(forecast)))
-    table = markdown_table(shown_columns(forecast, rows), rows)
+    table = markdown_table(rows, columns_of(rows))
     return "\n".join([head, "", *table, "", *notes, "", *lines, "", escaped(visible(forecast_answer(forecast))), ""])
 
 

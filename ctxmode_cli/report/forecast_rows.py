@@ -5,26 +5,23 @@ from decimal import Decimal
 from typing import Any
 
 from ctxmode_cli.replay.forecast import Forecast, Point
-from ctxmode_cli.report.rows import Column
-from ctxmode_cli.report.words import seconds, usd
+from ctxmode_cli.report.rows import Column, Row
+from ctxmode_cli.report.words import seconds
 
 COLUMNS = (
     Column("turns", "turns", "{:,d}".format),
     Column("mode", "mode", str),
-    Column("tokens_mean", "tokens/ request", "{:,.0f}".format),
-    Column("tokens_total", "tokens/ session", "{:,.0f}".format, dropped=1),
-    Column("cost_usd", "cost/ session", usd),
-    Column("cost_uncached_usd", "without cache", usd),
-    Column("cost_per_day_usd", "cost/ day", usd),
-    Column("cost_per_day_uncached_usd", "without cache", usd),
-    Column("latency_p95_s", "latency p95", seconds),
-    Column("summary_calls", "summary calls", "{:,.1f}".format, dropped=2),
-    Column("trimmed", "trimmed", "{:,d}".format, dropped=3),
-    Column("unsendable", "unsendable", "{:,d}".format, dropped=4),
+    Column("tokens_mean", "tokens/\nrequest", "{:,.0f}".format),
+    Column("tokens_total", "tokens/\nsession", "{:,.0f}".format, dropped=3),
+    Column("cost_usd", "cost/\nsession", None),
+    Column("cost_uncached_usd", "no\ncache", None),
+    Column("cost_per_day_usd", "cost/\nday", None, asked_for=True),
+    Column("cost_per_day_uncached_usd", "no\ncache", None, dropped=4, asked_for=True),
+    Column("latency_p95_s", "simulated\nlatency\np95", seconds),
+    Column("summary_calls", "summary\ncalls/\nsession", "{:,.1f}".format, dropped=2),
+    Column("trimmed", "trimmed", "{:,d}".format, dropped=1),
+    Column("unsendable", "unsendable", "{:,d}".format, dropped=5),
 )
-_DAILY = {"cost_per_day_usd", "cost_per_day_uncached_usd"}
-_IF_ANY = {"summary_calls", "trimmed", "unsendable"}
-"""Columns that the table has only where something other than 0 stands in them."""
 
 
 def point_rows(forecast: Forecast, turns: Sequence[int]) -> Iterator[dict[str, Any]]:
@@ -54,14 +51,11 @@ def point_values(forecast: Forecast, point: Point) -> dict[str, Any]:
     }
 
 
-def shown_columns(forecast: Forecast, rows: Sequence[dict[str, Any]]) -> list[Column]:
-    """The columns that say something here."""
-    daily = forecast.comparison.sessions_per_day is not None
-    return [
-        column
-        for column in COLUMNS
-        if (column.key not in _DAILY or daily) and (column.key not in _IF_ANY or any(row[column.key] for row in rows))
-    ]
+def columns_of(rows: Sequence[Row]) -> list[Column]:
+    """The columns of the table, without those of requests that the budget touched where there are none."""
+    budget = {"trimmed", "unsendable"}
+    shown = (column for column in COLUMNS if not column.asked_for or any(row[column.key] is not None for row in rows))
+    return [column for column in shown if column.key not in budget or any(row[column.key] for row in rows)]
 
 
 def milestones(turns: int) -> list[int]:

@@ -5,9 +5,9 @@ from decimal import Decimal
 
 from ctxmode_cli.context.config import ContextMode
 from ctxmode_cli.replay.forecast import BreakEven, Forecast, Point
-from ctxmode_cli.report.notes import mode_notes
-from ctxmode_cli.report.simulated import cost_notes, latency_notes
-from ctxmode_cli.report.words import counted, percent, seconds, usd
+from ctxmode_cli.report.notes import call_notes, mode_notes
+from ctxmode_cli.report.simulated import cost_notes, latency_notes, unknown_price_notes
+from ctxmode_cli.report.words import counted, listed, percent, seconds, usd
 
 OF_SHORTER = (
     "figures at a number of turns are those of sessions that end there: costs are means of a session, summary calls "
@@ -30,14 +30,16 @@ def forecast_heading(forecast: Forecast) -> str:
 def forecast_notes(forecast: Forecast) -> list[str]:
     """What a reader of the figures must know, each one sentence."""
     return [
+        *mode_notes(forecast.comparison),
+        *_trimmed_notes(forecast),
+        *unknown_price_notes(forecast.comparison),
+        NOTHING_LOST,
         OF_SHORTER,
         *_drawn_notes(forecast),
         *cost_notes(forecast.comparison),
         *latency_notes(forecast.comparison),
+        *call_notes(forecast.comparison),
         *_summary_notes(forecast),
-        *mode_notes(forecast.comparison),
-        *_trimmed_notes(forecast),
-        NOTHING_LOST,
     ]
 
 
@@ -87,7 +89,7 @@ def _cost_least(forecast: Forecast, modes: Sequence[str]) -> str:
     """The modes, and that they cost least, up to the figure."""
     first, *others = (_named(forecast, mode) for mode in modes)
     if others:
-        return f"{', '.join([first, *others[:-1]])} and {others[-1]} cost least:"
+        return f"{listed([first, *others])} cost least:"
     return f"{first} costs least:" if len(forecast.points) > 1 else f"{first} costs"
 
 

@@ -4,13 +4,13 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from ctxmode_cli.replay.results import Comparison
 from ctxmode_cli.report.answer import answer
 from ctxmode_cli.report.document import document
-from ctxmode_cli.report.rows import COLUMNS, Column, shown, table_rows
+from ctxmode_cli.report.rows import Column, Row, columns_of, table_rows
 from ctxmode_cli.report.table import as_table
 from ctxmode_cli.report.text import heading, notes_lines
 
@@ -39,35 +39,33 @@ def as_jsonl(comparison: Comparison) -> str:
 
 
 def as_csv(comparison: Comparison) -> str:
-    """The table with unrounded values; empty where something was not evaluated."""
-    rows = ({**row, "skipped": comparison.skipped} for row in table_rows(comparison))
-    return csv_text([*(column.key for column in COLUMNS), "skipped"], rows)
+    """One line a mode: the table's figures unrounded, and more; empty where something was not evaluated."""
+    return csv_text(table_rows(comparison))
 
 
-def csv_text(keys: Sequence[str], rows: Iterable[Mapping[str, Any]]) -> str:
+def csv_text(rows: Sequence[Row]) -> str:
     """Rows as CSV, a header first; empty where a value is None."""
     out = io.StringIO()
-    writer = csv.DictWriter(out, keys, lineterminator="\n")
+    writer = csv.DictWriter(out, rows[0], lineterminator="\n")
     writer.writeheader()
-    for row in rows:
-        writer.writerow({**row, "mode": _inert(row["mode"])})
+    writer.writerows({key: _inert(value) for key, value in row.items()} for row in rows)
     return out.getvalue()
 
 
 def as_markdown(comparison: Comparison) -> str:
     """A heading, the table, notes and the answer."""
-    lines = [heading(comparison), "", *markdown_table(COLUMNS, table_rows(comparison)), ""]
+    rows = table_rows(comparison)
     notes = [f"- {escaped(line)}" for line in notes_lines(comparison)]
-    return "\n".join([*lines, *notes, "", escaped(answer(comparison))]) + "\n"
+    table = markdown_table(rows, columns_of(rows))
+    return "\n".join([heading(comparison), "", *table, "", *notes, "", escaped(answer(comparison))]) + "\n"
 
 
-def markdown_table(columns: Sequence[Column], rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
-    """The lines of a table, whose first column stands left."""
-    yield "| " + " | ".join(column.title for column in columns) + " |"
+def markdown_table(rows: Sequence[Row], columns: Sequence[Column]) -> Iterator[str]:
+    """The lines of a table whose first column stands left."""
+    yield _markdown_row(column.title for column in columns)
     yield "| :-- |" + " --: |" * (len(columns) - 1)
-    for row in rows:
-        cells = [escaped(shown(column, row[column.key])) for column in columns]
-        yield "| " + " | ".join(cells) + " |"
+    for cells in zip(*(column.cells(rows) for column in columns), strict=True):
+        yield _markdown_row(map(escaped, cells))
 
 
 FORMATS: dict[str, Callable[[Comparison], str]] = {
@@ -81,9 +79,13 @@ EXTENSIONS = {".json": "json", ".jsonl": "jsonl", ".csv": "csv", ".md": "markdow
 """Which format `-o FILE` writes."""
 
 
-def _inert(text: str) -> str:
+def _inert(value: Any) -> Any:
     """A cell that no spreadsheet takes for a formula."""
-    return f"'{text}" if text[:1] in "=+-@\t\r" else text
+    return f"'{value}" if isinstance(value, str) and value[:1] in "=+-@\t\r" else value
+
+
+def _markdown_row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
 
 
 def escaped(text: str) -> str:

@@ -2,15 +2,11 @@
 
 from collections.abc import Iterator
 
-from ctxmode_cli.context.config import ContextConfig
-from ctxmode_cli.replay.results import Comparison, ModeTotals
-from ctxmode_cli.report.simulated import cost_notes, latency_notes
+from ctxmode_cli.replay.results import Comparison
+from ctxmode_cli.report.simulated import cost_notes, latency_notes, unknown_price_notes
 from ctxmode_cli.report.words import counted
 
-TEACHER_FORCED = (
-    "replay is teacher-forced: the history of each request is what was recorded, whatever a mode would have made the "
-    "model say"
-)
+TEACHER_FORCED = "replay is teacher-forced: history is what was recorded, whatever a mode would have made the model say"
 NOT_YET = "modelled and answered recall, intervals, differences, harm and gate are null: not evaluated"
 _FAULTS = {
     "orphan_result": ("tool result answers no call", "tool results answer no call"),
@@ -19,16 +15,31 @@ _FAULTS = {
 
 
 def notes(comparison: Comparison) -> list[str]:
-    """The notes of a comparison, each one sentence."""
+    """The notes of a comparison, each one sentence: what is wrong with it first, then what its figures mean."""
     return [
+        *mode_notes(comparison),
+        *_data_notes(comparison),
+        *unknown_price_notes(comparison),
+        *_recall_notes(comparison),
         TEACHER_FORCED,
-        NOT_YET,
         *cost_notes(comparison),
         *latency_notes(comparison),
-        *_recall_notes(comparison),
-        *_data_notes(comparison),
-        *mode_notes(comparison),
+        *call_notes(comparison),
     ]
+
+
+def null_notes(comparison: Comparison) -> Iterator[str]:
+    """Why figures are null that the table does not show, and only the JSON has."""
+    yield NOT_YET
+    if not comparison.data.requests:
+        yield "there is no request, so tokens, cost and latency are null"
+    if comparison.sessions_per_day is None:
+        yield "cost per day is null: --sessions-per-day asks for it"
+    baseline = comparison.cost(comparison.baseline)
+    if baseline is not None and not baseline.total:
+        yield f"relative cost is null: {comparison.baseline} costs nothing"
+    if comparison.data.probes and comparison.normalised_recall(comparison.baseline) is None:
+        yield "normalised recall is null: it takes zero and full, and a gap between them"
 
 
 def _recall_notes(comparison: Comparison) -> Iterator[str]:
@@ -38,12 +49,7 @@ def _recall_notes(comparison: Comparison) -> Iterator[str]:
     elif not data.probes:
         yield "no label can be probed, so recall is null; --probes all asks for each fact in every later turn"
     else:
-        yield (
-            "recall is in context: the value was in what would be sent; a model may still not use it, so it is an "
-            "upper bound"
-        )
-        if comparison.normalised_recall(comparison.baseline) is None:
-            yield "normalised recall is null: it takes zero and full, and a gap between them"
+        yield "recall is in context, an upper bound: the value was in what would be sent, and a model may not use it"
     if data.unprobed:
         yield f"left out, since no request needs the fact from history: {counted(data.unprobed, 'labelled probe')}"
     if data.unmatched_facts:
@@ -61,7 +67,7 @@ def _data_notes(comparison: Comparison) -> Iterator[str]:
     if comparison.skipped:
         yield f"skipped: {counted(comparison.skipped, 'bad record')}"
     if data.open_requests:
-        yield f"{counted(data.open_requests, 'open request')}: the record ends before the reply"
+        yield f"{counted(data.open_requests, 'open request')}: the record ends before the reply, so only input is billed"
     for check, count in sorted(data.record_faults.items()):
         fault = _FAULTS[check][count > 1]
         yield f"in the records themselves, {count:,} {fault}; such requests are replayed as they were"
@@ -71,7 +77,7 @@ def _data_notes(comparison: Comparison) -> Iterator[str]:
 
 
 def mode_notes(comparison: Comparison) -> Iterator[str]:
-    """What the settings of each mode made of its requests."""
+    """What the budget made of each mode's requests."""
     for name, config in comparison.configs.items():
         totals = comparison.modes[name]
         room = config.budget(comparison.window).request
@@ -80,8 +86,6 @@ def mode_notes(comparison: Comparison) -> Iterator[str]:
                 f"{name}: --max-tokens {config.max_tokens} is clamped to {room}, the window of {comparison.window} "
                 f"less the reserved output"
             )
-        if totals.summary_calls.count:
-            yield _calls_note(name, config, totals)
         if totals.invalid:
             checks = ", ".join(f"{check}: {count:,}" for check, count in sorted(totals.invalid.items()))
             yield f"{name}: requests that an API would refuse ({checks})"
@@ -96,10 +100,14 @@ def mode_notes(comparison: Comparison) -> Iterator[str]:
             yield f"{name}: requests stepped down to a simpler mode: {steps}"
 
 
-def _calls_note(name: str, config: ContextConfig, totals: ModeTotals) -> str:
-    """How the summary calls are made, and what they never saw."""
-    prefix = "behind the session's own prefix" if config.summary_prefix == "session" else "on their own"
-    waits = "requests wait for them" if config.summary_call == "blocking" else "in the background, outside the latency"
-    text = f"{name}: summary calls go to {config.summarizing_model}, {prefix}, {waits}"
-    unseen = totals.summary_calls.unseen_tokens
-    return f"{text}; {unseen:,} tokens to summarise were over its window and never seen" if unseen else text
+def call_notes(comparison: Comparison) -> Iterator[str]:
+    """How summary calls are made, and what they never saw."""
+    for name, config in comparison.configs.items():
+        calls = comparison.modes[name].summary_calls
+        if not calls.count:
+            continue
+        prefix = "behind the session's own prefix" if config.summary_prefix == "session" else "on their own"
+        waits = "while requests wait" if config.summary_call == "blocking" else "in the background, outside the latency"
+        text = f"{name}: its summary calls go to {config.summarising_model}, {prefix}, {waits}"
+        unseen = f"; {calls.unseen_tokens:,} tokens to summarise were over its window and never seen"
+        yield text + (unseen if calls.unseen_tokens else "")

@@ -1,87 +1,137 @@
 """The modes of a comparison side by side: the rows that the terminal, Markdown and CSV share."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
-from ctxmode_cli.replay.results import Comparison
-from ctxmode_cli.report.words import percent, seconds, usd
+from ctxmode_cli.replay.results import Comparison, Histogram, ModeTotals
+from ctxmode_cli.report.words import percent, seconds, usd, usd_decimals
+
+Row = Mapping[str, Any]
+"""A mode's figures by name; None where something was not evaluated."""
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of the table."""
+    """One column of the table for people."""
 
     key: str
-    """Name in CSV."""
-    title: str
-    """Title for people."""
-    form: Callable[[Any], str]
-    """A value for people."""
+    """Of the figure in a row."""
+    heading: str
+    """Title in lines, as narrow as the figures."""
+    form: Callable[[Any], str] | None
+    """A figure for people; None for dollars, which take the decimals of their neighbours."""
     dropped: int = 0
     """In what order columns go where a terminal is too narrow; 0: it stays."""
+    asked_for: bool = False
+    """Whether it is there only where a mode has a figure for it."""
+
+    @property
+    def title(self) -> str:
+        """Title in one line."""
+        return self.heading.replace("/\n", "/").replace("\n", " ")
+
+    def cells(self, rows: Iterable[Row]) -> list[str]:
+        """The figures of all rows as people read them."""
+        values = [row[self.key] for row in rows]
+        decimals = max((usd_decimals(value) for value in values if value is not None and self.form is None), default=0)
+        form = self.form or partial(usd, decimals=decimals)
+        return ["–" if value is None else form(value) for value in values]
 
 
 COLUMNS = (
     Column("mode", "mode", str),
-    Column("tokens_mean", "tokens/ request", "{:,.0f}".format),
-    Column("tokens_p50", "tokens p50", "{:,d}".format, dropped=4),
-    Column("tokens_p95", "tokens p95", "{:,d}".format, dropped=6),
-    Column("cost_per_session_usd", "cost/ session", usd, dropped=7),
-    Column("cost_relative", "cost", percent),
-    Column("cost_relative_uncached", "cost, no cache", percent),
-    Column("cached_share", "cache hits", percent, dropped=9),
-    Column("latency_p95_s", "latency p95", seconds),
-    Column("recall_in_context", "recall (in context)", percent),
-    Column("summary_calls", "summary calls", "{:,d}".format, dropped=8),
-    Column("summary_share", "their cost", percent, dropped=5),
+    Column("tokens_mean", "tokens/\nrequest", "{:,.0f}".format),
+    Column("tokens_p50", "tokens\np50", "{:,d}".format, dropped=3),
+    Column("tokens_p95", "tokens\np95", "{:,d}".format, dropped=5),
+    Column("cost_per_session_usd", "cost/\nsession", None, dropped=6),
+    Column("cost_per_day_usd", "cost/\nday", None, dropped=9, asked_for=True),
+    Column("cost_relative", "relative\ncost", percent),
+    Column("cost_relative_uncached", "relative\ncost,\nno cache", percent),
+    Column("cached_share", "cache\nhit\nshare", percent, dropped=10),
+    Column("latency_p95_s", "simulated\nlatency\np95", seconds, dropped=11),
+    Column("recall_in_context", "recall\n(in\ncontext)", percent),
+    Column("summary_calls", "summary\ncalls", "{:,d}".format, dropped=8),
+    Column("summary_share", "their\nshare\nof cost", percent, dropped=7),
     Column("trimmed", "trimmed", "{:,d}".format, dropped=1),
-    Column("unsendable", "unsendable", "{:,d}".format, dropped=3),
+    Column("unsendable", "unsendable", "{:,d}".format, dropped=4),
     Column("invalid", "invalid", "{:,d}".format, dropped=2),
 )
 
 
+def columns_of(rows: Sequence[Row]) -> list[Column]:
+    """The columns of the table."""
+    return [column for column in COLUMNS if not column.asked_for or any(row[column.key] is not None for row in rows)]
+
+
 def table_rows(comparison: Comparison) -> list[dict[str, Any]]:
-    """One row a mode, the baseline first, values by column key; None where something was not evaluated."""
-    return [_row(comparison, name) for name in _ordered(comparison)]
+    """One row a mode, the baseline first: the figures of the table, and more for CSV; money in USD, times in seconds."""
+    others = [name for name in comparison.modes if name != comparison.baseline]
+    return [_row(comparison, name) for name in (comparison.baseline, *others)]
 
 
 def _row(comparison: Comparison, name: str) -> dict[str, Any]:
     totals = comparison.modes[name]
-    cost = comparison.cost(name)
-    calls = totals.summary_calls.count
-    latency_p95 = totals.latency_ms.percentile(95)
     return {
         "mode": name,
-        "tokens_mean": _float(totals.prompt_tokens.mean),
-        "tokens_p50": totals.prompt_tokens.percentile(50),
-        "tokens_p95": totals.prompt_tokens.percentile(95),
-        "cost_per_session_usd": None if cost is None else float(cost.total / comparison.data.conversations),
-        "cost_relative": _float(comparison.relative_cost(name)),
-        "cost_relative_uncached": _float(comparison.relative_cost(name, cached=False)),
-        "cached_share": _float(totals.cached_share),
-        "latency_p95_s": None if latency_p95 is None else latency_p95 / 1000,
-        "recall_in_context": _float(totals.recall.value),
-        "summary_calls": calls,
-        "summary_share": float(cost.summary_calls / cost.total) if calls and cost and cost.total else None,
+        "model": comparison.model,
+        "requests": totals.requests,
+        **_tokens(totals, comparison.modes[comparison.baseline]),
+        **_cost(comparison, name),
+        "cache_rule": comparison.simulation.providers[comparison.model].rule.name,
+        "cached_tokens": totals.bill.total.cached,
+        "cached_share": as_float(totals.cached_share),
+        **_latency(totals.latency_ms),
+        "latency_profile": comparison.simulation.profile.name,
+        "recall_in_context": as_float(totals.recall.value),
+        "summary_calls": totals.summary_calls.count,
+        "summary_prompt_tokens": totals.summary_calls.prompt_tokens,
+        "summary_completion_tokens": totals.summary_calls.completion_tokens,
         "trimmed": totals.trimmed,
         "unsendable": totals.unsendable.total(),
         "invalid": totals.invalid.total(),
+        "skipped": comparison.skipped,
     }
 
 
-def shown(column: Column, value: Any) -> str:
-    """A value as people read it."""
-    if value is None:
-        return "–"
-    return column.form(value)
+def _tokens(totals: ModeTotals, baseline: ModeTotals) -> dict[str, Any]:
+    mean, other = totals.prompt_tokens.mean, baseline.prompt_tokens.mean
+    return {
+        "tokens_total": totals.prompt_tokens.total,
+        "tokens_mean": as_float(mean),
+        "tokens_p50": totals.prompt_tokens.percentile(50),
+        "tokens_p95": totals.prompt_tokens.percentile(95),
+        "tokens_relative": float(mean / other) if mean is not None and other else None,
+    }
 
 
-def _ordered(comparison: Comparison) -> list[str]:
-    others = [name for name in comparison.modes if name != comparison.baseline]
-    return [comparison.baseline, *others]
+def _cost(comparison: Comparison, name: str) -> dict[str, Any]:
+    """USD."""
+    cost, uncached = comparison.cost(name), comparison.cost(name, cached=False)
+    calls = comparison.modes[name].summary_calls.count
+    return {
+        "cost_total_usd": None if cost is None else float(cost.total),
+        "cost_total_uncached_usd": None if uncached is None else float(uncached.total),
+        "cost_summary_calls_usd": None if cost is None else float(cost.summary_calls),
+        "cost_per_session_usd": as_float(comparison.session_cost(name)),
+        "cost_per_day_usd": as_float(comparison.daily_cost(name)),
+        "cost_relative": as_float(comparison.relative_cost(name)),
+        "cost_relative_uncached": as_float(comparison.relative_cost(name, cached=False)),
+        "summary_share": float(cost.summary_calls / cost.total) if calls and cost and cost.total else None,
+    }
 
 
-def _float(value: Fraction | None) -> float | None:
+def _latency(latency_ms: Histogram) -> dict[str, Any]:
+    """Seconds."""
+    percentiles = {percent: latency_ms.percentile(percent) for percent in (50, 95, 99)}
+    return {
+        "latency_mean_s": None if latency_ms.mean is None else float(latency_ms.mean / 1000),
+        **{f"latency_p{percent}_s": None if ms is None else ms / 1000 for percent, ms in percentiles.items()},
+    }
+
+
+def as_float(value: Fraction | None) -> float | None:
+    """The nearest float."""
     return None if value is None else float(value)

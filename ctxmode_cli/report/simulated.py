@@ -1,78 +1,95 @@
 """What a reader must know of the simulated figures: prices, cache rule and latency profile, with their sources."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 from fractions import Fraction
 
 from ctxmode_cli.replay.results import Comparison
-from ctxmode_cli.report.words import counted, percent
-from ctxmode_cli.simulate.cache_rules import CacheRule
-from ctxmode_cli.simulate.rates import Rates
+from ctxmode_cli.report.words import counted, listed, percent
+from ctxmode_cli.simulate.rates import Rates, Tier
 
 WARM_SHARE = Fraction(9, 10)
 """From this share of cached prompt tokens on, latency says little of a cold cache."""
+_MILLION = 1_000_000
+
+
+def unknown_price_notes(comparison: Comparison) -> Iterator[str]:
+    """Models whose costs nobody can tell."""
+    unknown = sorted(model for model, provider in comparison.simulation.providers.items() if provider.rates is None)
+    if unknown:
+        yield (
+            f"no price of {listed(unknown)} is known: costs that take it, and shares of them, are null; [prices] in "
+            f"ctxmode.toml takes one of your own"
+        )
 
 
 def cost_notes(comparison: Comparison) -> Iterator[str]:
-    """Each model's price, and how the prompt cache is taken to work."""
-    simulation = comparison.simulation
-    for model, provider in sorted(simulation.providers.items()):
-        if provider.price is None or provider.rates is None:
-            yield f"no price of {model} is known, so what it costs is null; [prices] in ctxmode.toml takes one of your own"
-            continue
-        day = f" of {provider.price.date}" if provider.price.date else ""
-        yield f"prices of {model}{day} ({provider.price.source}), USD per million tokens: {_rates(provider.rates)}"
-    rule = simulation.providers[comparison.model].rule
-    if rule.minimum is None:
-        yield f"no prompt cache ({rule.name}{_because(rule.note)}): costs with and without cache are the same"
-        return
-    start = "the system prompt is always warm" if simulation.warm_system else "each session starts cold"
-    yield f"prompt cache by the rule {rule.name} ({_sourced(rule)}), {start}; {_expiry(comparison)}{_because(rule.note)}"
+    """The prices that are known, and how the prompt cache is taken to work."""
+    sourced: defaultdict[str, list[str]] = defaultdict(list)
+    for model, provider in sorted(comparison.simulation.providers.items()):
+        if provider.price is not None and provider.rates is not None:
+            sourced[_sourced(provider.price.source, provider.price.date)].append(f"{model} {_rates(provider.rates)}")
+    for source, prices in sourced.items():
+        yield f"prices in USD per million tokens ({source}): {'; '.join(prices)}"
+    yield _cache_note(comparison)
 
 
 def _rates(rates: Rates) -> str:
-    tiers = []
-    for tier in rates.tiers:
-        figures = (("input", tier.input), ("cached", tier.cached), ("written", tier.write), ("output", tier.output))
-        above = f"above {tier.above:,} tokens " if tier.above else ""
-        tiers.append(above + ", ".join(f"{name} {(rate * 1_000_000).normalize():f}" for name, rate in figures))
-    return "; ".join(tiers)
+    return ", ".join(
+        (f"above {tier.above:,} tokens " if tier.above else "") + ", ".join(_tier(tier)) for tier in rates.tiers
+    )
 
 
-def _sourced(rule: CacheRule) -> str:
-    return ", ".join(part for part in (rule.source, rule.date) if part) or "of your own"
+def _tier(tier: Tier) -> Iterator[str]:
+    """The prices of one tier; what costs as much as plain input is not named."""
+    prices = (("input", tier.input), ("cached", tier.cached), ("written", tier.write), ("output", tier.output))
+    for name, price in prices:
+        if name in {"input", "output"} or price != tier.input:
+            yield f"{name} {(price * _MILLION).normalize():f}"
 
 
-def _because(note: str) -> str:
-    return f"; {note}" if note else ""
+def _sourced(*parts: str) -> str:
+    return ", ".join(part for part in parts if part) or "your own"
 
 
-def _expiry(comparison: Comparison) -> str:
+def _cache_note(comparison: Comparison) -> str:
+    rule = comparison.simulation.providers[comparison.model].rule
+    if rule.minimum is None:
+        return f"no prompt cache is simulated (rule {rule.name}): cost with and without cache is the same"
+    start = "system prompts are always warm" if comparison.simulation.warm_system else "sessions start cold"
+    return (
+        f"simulated prompt cache: rule {rule.name} ({_sourced(rule.source, rule.date)}); {start}, "
+        f"{_expiry(comparison, rule.lifetime_s)}"
+    )
+
+
+def _expiry(comparison: Comparison, lifetime_s: float | None) -> str:
     """What makes an entry expire: the record's times, a given gap, or nothing."""
-    lifetime = comparison.simulation.providers[comparison.model].rule.lifetime_s
-    if lifetime is None:
+    if lifetime_s is None:
         return "nothing expires"
     clocks = comparison.data.clocks
-    parts = []
-    if clocks["recorded"]:
-        parts.append(f"by the times of {counted(clocks['recorded'], 'conversation')}")
+    if not clocks["recorded"] and not clocks["think_time"]:
+        return "always warm for want of times (--think-time sets a gap)"
+    text = f"entries expire {lifetime_s:g} s after their last use"
     if clocks["think_time"]:
-        gap = comparison.simulation.think_time_s
-        parts.append(f"by turns {gap:g} s apart in {counted(clocks['think_time'], 'conversation')}")
-    warm = f"always warm in {counted(clocks['none'], 'conversation')} without times (--think-time sets a gap)"
-    if not parts:
-        return warm
-    expired = f"entries expire {lifetime:g} s after their last use, {' and '.join(parts)}"
-    return f"{expired}; {warm}" if clocks["none"] else expired
+        text += f", turns being {comparison.simulation.think_time_s:g} s apart where no times are recorded"
+    if clocks["none"]:
+        text += f", but never in {counted(clocks['none'], 'conversation')} without times (--think-time sets a gap)"
+    return text
 
 
 def latency_notes(comparison: Comparison) -> Iterator[str]:
     """Which profile the latency is simulated with, and where it says little."""
     profile = comparison.simulation.profile
-    if not any(totals.latency_ms.size for totals in comparison.modes.values()):
-        yield "latency is null: no request that can be sent has a recorded reply"
-        return
-    yield f"latency is simulated with the profile {profile.name}{_because(profile.note)}"
-    for name, totals in comparison.modes.items():
-        share = totals.cached_share
-        if share is not None and share >= WARM_SHARE:
-            yield f"{name}: {percent(share)} of the prompt tokens are read from the cache, so its latency is that of a warm one"
+    without = [name for name, totals in comparison.modes.items() if not totals.latency_ms.size]
+    if len(without) < len(comparison.modes):
+        yield f"simulated latency: profile {profile.name}" + (f", {profile.note}" if profile.note else "")
+    if without:
+        yield f"latency is null for {listed(without)}: no request that can be sent has a recorded reply"
+    warm = [
+        f"{name} ({percent(totals.cached_share)})"
+        for name, totals in comparison.modes.items()
+        if totals.latency_ms.size and totals.cached_share is not None and totals.cached_share >= WARM_SHARE
+    ]
+    if warm:
+        yield f"latency is that of a warm cache, which nearly all prompt tokens are read from, in {listed(warm)}"

@@ -1,8 +1,8 @@
 """The terminal's table."""
 
 import io
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
+from itertools import product
 
 from rich.console import Console
 from rich.measure import Measurement
@@ -11,7 +11,7 @@ from rich.text import Text
 
 from ctxmode_cli.replay.results import Comparison
 from ctxmode_cli.report.answer import answer
-from ctxmode_cli.report.rows import COLUMNS, Column, shown, table_rows
+from ctxmode_cli.report.rows import Column, Row, columns_of, table_rows
 from ctxmode_cli.report.text import heading, notes_lines
 from ctxmode_cli.report.visible import visible
 
@@ -28,12 +28,11 @@ def as_table(comparison: Comparison, *, width: int | None = None, colour: bool =
         colour: Whether to send terminal styles.
     """
     console = plain_console(colour=colour)
+    rows = table_rows(comparison)
     first = wrapped(heading(comparison), console, width)
     notes = [wrapped(f"note: {line}", console, width, "      ") for line in notes_lines(comparison)]
     last = wrapped(visible(answer(comparison)), console, width)
-    return "\n".join(
-        [first, "", fitted_table(table_rows(comparison), COLUMNS, console, width), "", *notes, "", last, ""]
-    )
+    return "\n".join([first, "", *fitted_table(rows, columns_of(rows), console, width), "", *notes, "", last, ""])
 
 
 def plain_console(*, colour: bool) -> Console:
@@ -48,37 +47,41 @@ def plain_console(*, colour: bool) -> Console:
     )
 
 
-def fitted_table(
-    rows: Iterable[Mapping[str, Any]], columns: Sequence[Column], console: Console, width: int | None
-) -> str:
-    """A table alone; in a narrow terminal the columns go that matter least: figures never break.
+def fitted_table(rows: Sequence[Row], columns: Sequence[Column], console: Console, width: int | None) -> list[str]:
+    """The table, and which columns a narrow terminal leaves no room for: figures never break.
+
+    First go columns that say nothing, with only zeros or dashes, then those that matter least.
 
     Args:
-        rows: Values by column key; None where something was not evaluated.
+        rows: At least one.
         columns: In the order in which they stand.
         console: Lays the table out.
         width: Columns of the terminal; None for a pipe.
     """
-    rows = list(rows)
-    table = _grid(rows, columns, 2)
-    droppable = sorted((column for column in columns if column.dropped), key=lambda column: column.dropped)
-    for dropped in range(len(droppable) + 1):
-        kept = [column for column in columns if column not in droppable[:dropped]]
-        table = _grid(rows, kept, 2 if dropped == 0 else 1)
+    droppable = sorted(
+        (column for column in columns if column.dropped),
+        key=lambda column: (any(row[column.key] for row in rows), column.dropped),
+    )
+    for dropped, gap in product(range(len(droppable) + 1), (2, 1)):
+        left_out = droppable[:dropped]
+        table = _grid(rows, [column for column in columns if column not in left_out], gap)
         if width is None or Measurement.get(console, console.options, table).maximum <= width:
             break
     with console.capture() as captured:
         console.print(table)
-    return "\n".join(line.rstrip() for line in captured.get().splitlines())
+    lines = [line.rstrip() for line in captured.get().splitlines()]
+    if left_out:
+        titles = ", ".join(column.title for column in columns if column in left_out)
+        lines += ["", wrapped(f"no room here for: {titles} (a pipe or --format csv has them)", console, width)]
+    return lines
 
 
-def _grid(rows: Sequence[Mapping[str, Any]], columns: Sequence[Column], gap: int) -> Table:
+def _grid(rows: Sequence[Row], columns: Sequence[Column], gap: int) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, gap, 0, 0), header_style="bold")
     for column in columns:
-        title = column.title.replace(" ", "\n")
-        table.add_column(Text(title), justify="left" if column.key == "mode" else "right", vertical="bottom")
-    for row in rows:
-        table.add_row(*(Text(visible(shown(column, row[column.key]))) for column in columns))
+        table.add_column(Text(column.heading), justify="left" if column.key == "mode" else "right", vertical="bottom")
+    for cells in zip(*(column.cells(rows) for column in columns), strict=True):
+        table.add_row(*(Text(visible(cell)) for cell in cells))
     return table
 
 

@@ -1,5 +1,6 @@
 """Figures as people read them, alike in every report."""
 
+from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 
@@ -12,6 +13,12 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
+def listed(words: Sequence[str]) -> str:
+    """Words as one reads them out: `a`, `a and b`, `a, b and c`."""
+    *rest, last = words
+    return f"{', '.join(rest)} and {last}" if rest else last
+
+
 def percent(share: float | Fraction | Decimal) -> str:
     """A share in per cent with one decimal; never 100 % for less than all, never 0 % for more than none."""
     text = f"{float(share):.1%}"
@@ -22,13 +29,17 @@ def percent(share: float | Fraction | Decimal) -> str:
     return text
 
 
-def usd(amount: Decimal | Fraction | float) -> str:
-    """Money in dollars: cents from one dollar on, below that three leading digits, and nothing but 0 as 0."""
+def usd(amount: Decimal | Fraction | float, decimals: int | None = None) -> str:
+    """Money in dollars, with the decimals that it takes by itself, or with those that its neighbours have."""
+    return f"${float(amount):,.{usd_decimals(amount) if decimals is None else decimals}f}"
+
+
+def usd_decimals(amount: Decimal | Fraction | float) -> int:
+    """Decimals of an amount: cents from one dollar on, below that three leading digits, so that only 0 looks like 0."""
     value = float(amount)
     if not value or value >= 1:
-        return f"${value:,.2f}"
-    decimals = _LEADING - 1 - Decimal(value).adjusted()
-    return f"${value:.{max(2, decimals)}f}"
+        return 2
+    return max(2, _LEADING - 1 - Decimal(value).adjusted())
 
 
 def seconds(value: float) -> str:
