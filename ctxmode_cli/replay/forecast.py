@@ -67,8 +67,8 @@ class Forecast:
         return [mode for mode, points in self.points.items() if points[-1].tokens_mean is not None]
 
     def break_evens(self) -> Iterator[BreakEven]:
-        """For each mode and each other one that can send anything, where the costs of both are known."""
-        for mode, than in permutations(self.sendable, 2):
+        """For each mode and each other one, where the costs of both are known."""
+        for mode, than in permutations(self.points, 2):
             cached, uncached = (self._savings(mode, than, cached=cached) for cached in (True, False))
             if cached is not None and uncached is not None:
                 yield BreakEven(mode, than, _positive_from(cached), _positive_from(uncached))

@@ -53,7 +53,6 @@ def chart(
     figure.ruler("y").lim(0, top)
     figure.ruler("y").ticks(costs, [form(cost) for cost in costs])
     text: str = figure.build().string(colorless=not colour)
-    figure.clear()
     return "\n".join(line.rstrip() for line in text.splitlines())
 
 

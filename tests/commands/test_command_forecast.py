@@ -77,7 +77,7 @@ def test_the_table_ends_with_the_answer(ctxmode: Ctxmode) -> None:
     lines = result.out.splitlines()
     assert lines[0].startswith("2 sessions of 14 turns, made of numbers: 500 tokens of system prompt, 60 of each user")
     assert result.out.count("┌─") >= 2
-    assert any(line.startswith("note: prompt cache by the rule openai-gpt-4o") for line in lines)
+    assert any(line.startswith("note: simulated prompt cache: rule openai-gpt-4o") for line in lines)
     assert any(line.startswith("summary beats full on cost from turn ") for line in lines)
     assert lines[-1].startswith("At 14 turns ")
     assert "\x1b" not in result.out
@@ -140,10 +140,13 @@ def test_an_unknown_price(ctxmode: Ctxmode, monkeypatch: pytest.MonkeyPatch) -> 
     assert (last["cost_usd"], last["cost_per_day_usd"]) == (None, None)
     assert last["tokens_total"] > 0 < last["latency_p95_s"]
     assert (found["prices"], found["break_even"]) == (None, [])
-    assert any(line.startswith("no price of gpt-4o is known") for line in found["notes"])
+    assert any(line.startswith("no price of gpt-4o and gpt-4o-mini is known") for line in found["notes"])
     result = ctxmode("forecast", *SMALL, "--sessions-per-day", "5")
     assert result.code == 3
-    assert result.err == "error: the daily cost was asked for and could not be evaluated: a price is unknown\n"
+    assert (
+        result.err
+        == "error: cost was asked for and could not be evaluated: no price of gpt-4o and gpt-4o-mini is known\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -178,6 +181,10 @@ def test_logs_without_an_answered_turn(ctxmode: Ctxmode, here: Path) -> None:
     assert result.err.startswith("error: log.jsonl: no turn of these logs can be drawn\nhint: ")
 
 
-def test_nothing_is_written_over_a_log(ctxmode: Ctxmode, talk: str) -> None:
-    """The log that is read is no output."""
-    assert ctxmode("forecast", talk, "-o", talk.replace("talk.jsonl", "./talk.jsonl")).code == 2
+def test_nothing_is_written_over_a_log(ctxmode: Ctxmode, here: Path, talk: str) -> None:
+    """The log that is read is no output, under whatever name."""
+    log = here / "log.jsonl"
+    log.write_bytes(Path(talk).read_bytes())
+    result = ctxmode("forecast", "log.jsonl", "-o", str(log))
+    assert (result.code, result.err.splitlines()[0]) == (2, f"error: {log}: the output is one of the inputs")
+    assert log.read_bytes() == Path(talk).read_bytes()

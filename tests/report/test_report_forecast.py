@@ -67,6 +67,12 @@ def test_each_mode_against_the_baseline_with_the_cache_and_without(forecast: Any
     ]
 
 
+def test_where_the_baseline_is_the_cheapest_it_is_said_once(forecast: Any) -> None:
+    """What the others do against it is all there is to say."""
+    lines = break_even_lines(forecast(full=[(1, 1)] * 4, sliding=SLIDING, summary=SUMMARY))
+    assert [line.split(" never")[0] for line in lines] == ["sliding", "summary"]
+
+
 @pytest.mark.parametrize(
     ("costs", "line"),
     [

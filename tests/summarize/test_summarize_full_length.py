@@ -4,7 +4,8 @@ import pytest
 
 from ctxmode_cli.context.config import ContextConfig
 from ctxmode_cli.context.manager import ContextManager
-from ctxmode_cli.context.plan import Summarizer
+from ctxmode_cli.context.plan import Summarizer, SummaryRequest, SummaryResult
+from ctxmode_cli.conversation.parse import parse_message
 from ctxmode_cli.generate.filler import TurnSize, filler_session
 from ctxmode_cli.summarize.extractive import ExtractiveSummarizer
 from ctxmode_cli.summarize.full_length import FullLengthSummarizer
@@ -41,6 +42,16 @@ def test_the_call_is_charged_as_the_other_summarizer_charges_it() -> None:
     extractive = calls(ExtractiveSummarizer(COUNTER), 300)
     assert filled[0][0] == extractive[0][0]
     assert [prompt - filled[0][0] for prompt, *_ in filled[1:]] == [4 + 170, 4 + 300]
+
+
+def test_the_same_words_said_again_are_told_in_a_new_text() -> None:
+    """A turn that is drawn twice may end two refreshes; the last summary tells them apart."""
+    summarizer = FullLengthSummarizer(lambda _: SummaryResult("", 0, 7))
+    message = parse_message({"role": "assistant", "content": "Goodbye."})
+    texts = {
+        summarizer(SummaryRequest(previous, [message], 100, 50, COUNTER)).text for previous in (None, "a b", "a c")
+    }
+    assert len(texts) == 3
 
 
 @pytest.mark.parametrize("strategy", ["rolling", "rebuild"])
