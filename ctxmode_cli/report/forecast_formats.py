@@ -55,15 +55,15 @@ def forecast_table(forecast: Forecast, *, width: int | None = None, colour: bool
 
 def _charts(forecast: Forecast, *, width: int | None, colour: bool) -> Iterable[str]:
     """Cost against turns, with the prompt cache and without it; none where a price is unknown."""
-    if not forecast.is_priced:
+    if not forecast.is_priced or not forecast.sendable:
         return
     titles = {True: "cost of a session by its turns, with the prompt cache", False: "the same without it"}
     if not has_cache(forecast):
         titles = {True: "cost of a session by its turns"}
     for cached, title in titles.items():
         lines = {
-            mode: [float(cost_of(point, cached=cached) or 0) for point in points]
-            for mode, points in forecast.points.items()
+            mode: [float(cost_of(point, cached=cached) or 0) for point in forecast.points[mode]]
+            for mode in forecast.sendable
         }
         yield chart(title, lines, usd, width=width, colour=colour)
 

@@ -137,11 +137,13 @@ def test_a_mode_that_can_send_nothing_is_never_the_cheapest(forecast: Any) -> No
     nothing = [each._replace(tokens_mean=None, unsendable=9) for each in found.points["zero"]]
     found = replace(found, points={**found.points, "zero": nothing})
     assert forecast_answer(found).startswith("At 4 turns full costs least: $4.00 a session")
+    assert "+ zero" not in forecast_table(found)
     found = replace(found, points={"zero": nothing})
     assert (forecast_answer(found), break_even_lines(found)) == (
         "No mode can send any of these requests within its budget.",
         [],
     )
+    assert "┤" not in forecast_table(found)
 
 
 def test_without_a_price_the_answer_is_in_tokens(forecast: Any) -> None:
