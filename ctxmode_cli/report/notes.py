@@ -17,14 +17,14 @@ _FAULTS = {
 def notes(comparison: Comparison) -> list[str]:
     """The notes of a comparison, each one sentence: what is wrong with it first, then what its figures mean."""
     return [
-        *_mode_notes(comparison),
+        *mode_notes(comparison),
         *_data_notes(comparison),
         *unknown_price_notes(comparison),
         *_recall_notes(comparison),
         TEACHER_FORCED,
         *cost_notes(comparison),
         *latency_notes(comparison),
-        *_call_notes(comparison),
+        *call_notes(comparison),
     ]
 
 
@@ -76,7 +76,8 @@ def _data_notes(comparison: Comparison) -> Iterator[str]:
         yield f"no published rule counts the tokens of these parts, which count 0: {parts}"
 
 
-def _mode_notes(comparison: Comparison) -> Iterator[str]:
+def mode_notes(comparison: Comparison) -> Iterator[str]:
+    """What the budget made of each mode's requests."""
     for name, config in comparison.configs.items():
         totals = comparison.modes[name]
         room = config.budget(comparison.window).request
@@ -99,7 +100,7 @@ def _mode_notes(comparison: Comparison) -> Iterator[str]:
             yield f"{name}: requests stepped down to a simpler mode: {steps}"
 
 
-def _call_notes(comparison: Comparison) -> Iterator[str]:
+def call_notes(comparison: Comparison) -> Iterator[str]:
     """How summary calls are made, and what they never saw."""
     for name, config in comparison.configs.items():
         calls = comparison.modes[name].summary_calls

@@ -499,15 +499,15 @@ def test_disk_that_is_full(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(CtxmodeError, match="the file cannot be written: No space left"), ExitStack() as stack:
-        outputs.open_outputs(["x.json"], stack, simulation()).files[0].write("new")
+        outputs.open_outputs(["x.json"], stack, {".json": "json"}, simulation()).files[0].write("new")
     assert [path.name for path in here.iterdir()] == ["x.json"]
     assert (here / "x.json").read_text() == "old"
 
 
 def test_two_runs_to_one_file(here: Path) -> None:
     """Runs that write to one file at the same time do not meet; the last to end wins, with the usual rights."""
-    with outputs.OutputFile(here / "x.json") as first:
-        with outputs.OutputFile(here / "x.json") as second:
+    with outputs.OutputFile(here / "x.json", "json") as first:
+        with outputs.OutputFile(here / "x.json", "json") as second:
             first.write("first")
             second.write("second")
         assert (here / "x.json").read_text() == "second"
