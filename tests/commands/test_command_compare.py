@@ -26,8 +26,8 @@ from ctxmode_cli.errors import CtxmodeError
 
 Ctxmode = Callable[..., Any]
 PROGRAM = [sys.executable, "-m", "ctxmode_cli"]
-SETTINGS = ("--max-tokens", "400", "--summary-target-tokens", "150")
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
+SETTINGS = ("--config", str(GOLDEN / "ctxmode.toml"))
 
 
 def report(result: Any) -> dict[str, Any]:
