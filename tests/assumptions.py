@@ -13,7 +13,7 @@ PRICE = Price("any", "", (PriceTier(0, Decimal(3), Decimal(15)),), "made up", "2
 """USD per million tokens."""
 RULE = CacheRule("made-up", minimum=10, read=Decimal("0.1"), write=Decimal("1.25"), source="made up")
 PROFILE = LatencyProfile("made-up", overhead_s=0.5, per_token_s=0.001, inter_token_s=0.01)
-MODELS = ("gpt-4o", "gpt-4o-mini")
+MODELS = ("gpt-4o", "gpt-4o-mini", "gpt-4-turbo")
 
 
 def simulation(**changed: Any) -> Simulation:

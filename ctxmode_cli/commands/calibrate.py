@@ -73,8 +73,8 @@ def _calibrate(reading: "Reading", *, name: str, seed: int, holdout: float, quie
     try:
         from ctxmode_cli.simulate.calibration import Observations, calibrate
     except ModuleNotFoundError as error:
-        hint = 'pip install "ctxmode[calibrate]"'
-        raise CtxmodeError(f"a fit needs {error.name}, which is not installed", hint=hint) from error
+        message, hint = "a fit needs scipy, which is not installed", 'pip install "ctxmode[calibrate]"'
+        raise CtxmodeError(message, hint=hint) from error
 
     observations = Observations()
     with closing(progress(reading.conversations(), quiet=quiet)) as conversations:

@@ -23,6 +23,7 @@ SETTINGS = {
     "system_tokens": "Ceiling on system messages and tool schemas.",
     "input_tokens": "Ceiling on the current input.",
     "history_tokens": "Ceiling on history.",
+    "budget_low": "Share of history's room to cut back to when the budget forces a cut (1: to the brim).",
     "sliding_turns": "Complete turns in the sliding window.",
     "sliding_low": "Turns to cut back to when the window is full (default: slide every turn).",
     "summary_threshold": "Complete turns kept verbatim beside the summary.",
@@ -32,6 +33,9 @@ SETTINGS = {
     "summary_strategy": "Summarise summary and news, or the originals again.",
     "summary_target_tokens": "Most tokens of a summary's text.",
     "summary_role": "Role of the summary message.",
+    "summary_model": "Model that summarises (default: gpt-4o-mini; with the session's prefix the session's own).",
+    "summary_prefix": "session: the summary call goes behind the session's own prefix, which is cached.",
+    "summary_call": "Whether the request waits for the summary call (blocking).",
 }
 """Settings of a mode that are options, with their help; names and types are those of ContextConfig."""
 

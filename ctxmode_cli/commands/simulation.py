@@ -23,7 +23,7 @@ def simulation_of(model: str, configs: Iterable[ContextConfig], options: ReplayO
         CtxmodeError: A rule, a profile or a date is unknown, or the config file has a faulty price or rule.
     """
     rules, prices = own_cache_rules(file.cache_rules, file.where), own_prices(file.prices, file.where)
-    models = {model, *(config.summarizing_model for config in configs if config.mode == ContextMode.SUMMARY)}
+    models = {model, *(config.summarising_model for config in configs if config.mode == ContextMode.SUMMARY)}
     when = _date(options.price_date)
     return Simulation(
         model=model,

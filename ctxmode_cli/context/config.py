@@ -5,6 +5,9 @@ from enum import StrEnum
 
 from ctxmode_cli.errors import CtxmodeError
 
+SUMMARY_MODEL = "gpt-4o-mini"
+"""What summarises where nothing else is said: a small model of its own."""
+
 
 class ContextMode(StrEnum):
     """The built-in strategies that decide which history goes into a request."""
@@ -34,6 +37,8 @@ class Budget:
     """The current input."""
     history: int | None = None
     """What lies before the current input: summary and recorded turns."""
+    low: float = 1.0
+    """Share of the room for history to which it is cut back where it does not fit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +46,7 @@ class ContextConfig:
     """The settings of one mode; token figures are counted with the model's own encoding.
 
     Raises:
-        CtxmodeError: A setting is out of its range.
+        CtxmodeError: A setting is out of its range, or the model that summarises is unknown.
     """
 
     mode: str = ContextMode.SLIDING
@@ -53,6 +58,8 @@ class ContextConfig:
     system_tokens: int | None = None
     input_tokens: int | None = None
     history_tokens: int | None = None
+    budget_low: float = 1.0
+    """Share of the room for history to cut back to when the budget forces a cut; 1 is to the brim (at every turn)."""
     sliding_turns: int = 10
     """Complete turns that the window holds at most."""
     sliding_low: int | None = None
@@ -70,13 +77,17 @@ class ContextConfig:
     summary_target_tokens: int = 800
     summary_role: str = "system"
     """`system` or `assistant`."""
-
-    summary_call: str = "background"
+    summary_model: str | None = None
+    """The model that is called for summaries; None is gpt-4o-mini, or behind the session's prefix the session's own."""
     summary_prefix: str = "none"
+    """`none`, or `session`: the call goes behind the session's own prefix, where the provider's cache holds most of it."""
+    summary_call: str = "background"
+    """`background`, or `blocking`: the request waits for the call."""
 
     def __post_init__(self) -> None:
         self._check_choices()
         self._check_ranges()
+        self._check_summary_model()
 
     def _check_choices(self) -> None:
         choices = {
@@ -84,6 +95,8 @@ class ContextConfig:
             "summary_trigger": ("turns", "tokens", "both"),
             "summary_strategy": ("rolling", "rebuild"),
             "summary_role": ("system", "assistant"),
+            "summary_prefix": ("none", "session"),
+            "summary_call": ("background", "blocking"),
         }
         for setting, allowed in choices.items():
             value = getattr(self, setting)
@@ -109,13 +122,29 @@ class ContextConfig:
                 raise CtxmodeError(f"{setting} is {value}, less than {minimum}")
         if self.sliding_low is not None and self.sliding_low > self.sliding_turns:
             raise CtxmodeError(f"sliding_low is {self.sliding_low}, more than sliding_turns ({self.sliding_turns})")
-        if not 0 < self.compress_ratio <= 1:
-            raise CtxmodeError(f"compress_ratio is {self.compress_ratio}; it lies above 0 and up to 1")
+        for setting in ("budget_low", "compress_ratio"):
+            share = getattr(self, setting)
+            if not 0 < share <= 1:
+                raise CtxmodeError(f"{setting} is {share}; it lies above 0 and up to 1")
+
+    def _check_summary_model(self) -> None:
+        if self.summary_model is None:
+            return
+        if self.summary_prefix == "session" and self.summary_model != self.model:
+            raise CtxmodeError(
+                f"summary_model is {self.summary_model}, and summary_prefix is session: a cache belongs to one model",
+                hint=f"leave summary_model out; behind the session's prefix it is the session's own, {self.model}",
+            )
+        from ctxmode_cli.tokens.models import find_model  # noqa: PLC0415 - `--help` needs settings and no tokenizer
+
+        find_model(self.summary_model)
 
     @property
-    def summarizing_model(self) -> str:
-        """The model that summary calls go to."""
-        return "gpt-4o-mini"
+    def summarising_model(self) -> str:
+        """The model that is called for summaries."""
+        if self.summary_model is not None:
+            return self.summary_model
+        return self.model if self.summary_prefix == "session" else SUMMARY_MODEL
 
     def budget(self, window: int) -> Budget:
         """The budget of a request for a model with a context window of `window` tokens.
@@ -129,5 +158,6 @@ class ContextConfig:
         if room <= 0:
             raise CtxmodeError(f"reserved_output is {self.reserved_output}, the whole window of {window} tokens")
         if self.mode == ContextMode.FULL:
-            return Budget(room)
-        return Budget(min(self.max_tokens, room), self.system_tokens, self.input_tokens, self.history_tokens)
+            return Budget(room, low=self.budget_low)
+        shares = self.system_tokens, self.input_tokens, self.history_tokens
+        return Budget(min(self.max_tokens, room), *shares, low=self.budget_low)

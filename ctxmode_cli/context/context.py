@@ -1,6 +1,7 @@
 """A context: what one request would send, as a list of pieces."""
 
 from bisect import bisect_left
+from collections.abc import Iterable
 from typing import Any, NamedTuple, TypeAlias
 
 from ctxmode_cli.context.history import History, Note, Recorded
@@ -11,6 +12,8 @@ Piece: TypeAlias = Recorded | Note
 class SummaryCall(NamedTuple):
     """One attempted call of a summarizer, counted as if a model had been called."""
 
+    model: str
+    """The model that summarises; the tokens are counted with its encoding."""
     strategy: str
     prompt_tokens: int
     completion_tokens: int
@@ -18,8 +21,8 @@ class SummaryCall(NamedTuple):
     """Tokens of the messages to summarise that a capped input never showed the summarizer."""
     failed: bool
     text: str
-    model: str = "gpt-4o-mini"
     prefix: "tuple[Piece, ...] | None" = None
+    """What the call's prompt began with, after the tool schemas, where it went behind the session's own prefix."""
 
 
 class Context(NamedTuple):
@@ -50,10 +53,15 @@ class Context(NamedTuple):
 
     def messages(self, history: History) -> list[dict[str, Any]]:
         """The request's messages in wire form; `history` is the one the context was built from."""
-        wire: list[dict[str, Any]] = []
-        for piece in self.pieces:
-            if isinstance(piece, Recorded):
-                wire.extend(message.wire() for message in history.messages[piece.start : piece.stop])
-            else:
-                wire.append({"role": piece.role, "content": piece.text})
-        return wire
+        return wire_form(self.pieces, history)
+
+
+def wire_form(pieces: Iterable[Piece], history: History) -> list[dict[str, Any]]:
+    """Pieces as the messages that are sent."""
+    wire: list[dict[str, Any]] = []
+    for piece in pieces:
+        if isinstance(piece, Recorded):
+            wire.extend(message.wire() for message in history.messages[piece.start : piece.stop])
+        else:
+            wire.append({"role": piece.role, "content": piece.text})
+    return wire

@@ -7,6 +7,7 @@ from ctxmode_cli.context.ranges import Ranges
 from ctxmode_cli.conversation.message import SYSTEM_ROLES, Message
 from ctxmode_cli.errors import CtxmodeError
 from ctxmode_cli.tokens.counter import TokenCounter
+from ctxmode_cli.tokens.images import ImageRule
 
 # Named tuples, not dataclasses: a replay makes several of them for each request and mode.
 
@@ -99,6 +100,10 @@ class History:
         """For each position, the tokens of the assistant and tool messages before it."""
         self.documents_note: tuple[tuple[str, ...], Note] | None = None
         """The last note on retrieved documents and their texts, since a tool loop's requests send the same one again."""
+        self._with_parts: list[int] = []
+        """Positions of messages whose content is parts, images perhaps: these count by the model, not by its encoding."""
+        self._spoken_by: dict[tuple[str, ImageRule | None], list[int]] = {}
+        """As `spoken_before`, for other models that count otherwise; as far as somebody asked."""
         self._frame: Frame | None = None
         self._call_positions: dict[str, int] = {}
         self._group_ends: dict[int, int] = {}
@@ -117,6 +122,8 @@ class History:
         self.messages.append(message)
         self.inside_group.append(False)
         self.tokens_before.append(self.tokens_before[-1] + tokens)
+        if isinstance(message.content, list):
+            self._with_parts.append(position)
         role = message.role
         if role in SYSTEM_ROLES:
             self.spoken_before.append(self.spoken_before[-1])
@@ -158,7 +165,9 @@ class History:
             sums.pop()
         self.uncuttable_ranges.pop()
         position = len(self.messages)
-        for positions in (self.documented, self.turns):
+        for before in self._spoken_by.values():
+            del before[position + 1 :]
+        for positions in (self.documented, self.turns, self._with_parts):
             if positions and positions[-1] == position:
                 positions.pop()
         self._previous_role = next((message.role for message in reversed(self.messages) if not message.is_system), "")
@@ -204,6 +213,22 @@ class History:
     def spoken_tokens(self, start: int, stop: int) -> int:
         """Tokens of `messages[start:stop]` without the system messages in it."""
         return self.spoken_before[stop] - self.spoken_before[start]
+
+    def spoken_tokens_by(self, counter: TokenCounter, start: int, stop: int) -> int:
+        """The same, counted for another model; each message is encoded once for each encoding."""
+        model, own = counter.model, self.counter.model
+        same_encoding = model.encoding == own.encoding
+        if same_encoding and (model.image_rule == own.image_rule or not self._with_parts):
+            return self.spoken_tokens(start, stop)
+        before = self._spoken_by.setdefault((model.encoding, model.image_rule), [0])
+        for position in range(len(before) - 1, stop):
+            message = self.messages[position]
+            if message.is_system or (same_encoding and not isinstance(message.content, list)):
+                tokens = self.spoken_tokens(position, position + 1)
+            else:
+                tokens = counter.message(message)
+            before.append(before[-1] + tokens)
+        return before[stop] - before[start]
 
     @property
     def frame(self) -> Frame:

@@ -10,7 +10,7 @@ from ctxmode_cli.context.history import History
 from ctxmode_cli.context.modes.registry import build_mode
 from ctxmode_cli.context.plan import State, Summarizer
 from ctxmode_cli.context.steps.assemble import assemble
-from ctxmode_cli.context.steps.budget import cut_input
+from ctxmode_cli.context.steps.budget import cut_input, fit
 from ctxmode_cli.conversation.message import Message
 from ctxmode_cli.conversation.parse import parse_message
 from ctxmode_cli.errors import CtxmodeError
@@ -94,8 +94,9 @@ class ContextManager:
             raise CtxmodeError("there is no user message to answer yet")
         frame = history.frame
         input_cut = cut_input(history, frame, self.budget)  # first of all, so that no summary is paid for in vain
-        plan, self._state = self._mode(history, self.budget, self._state)
-        return assemble(history, frame, self.budget, plan, input_cut)
+        plan, state = self._mode(history, self.budget, self._state)
+        plan, self._state = fit(history, frame, self.budget, plan, input_cut, state)
+        return assemble(history, frame, plan, input_cut)
 
     def reset(self) -> None:
         """Forget the session: messages and the mode's state."""

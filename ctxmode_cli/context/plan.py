@@ -2,17 +2,18 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ctxmode_cli.context.config import Budget
-from ctxmode_cli.context.context import SummaryCall
+from ctxmode_cli.context.context import Piece, SummaryCall, wire_form
 from ctxmode_cli.context.history import History, Note
 from ctxmode_cli.conversation.message import Message
 from ctxmode_cli.errors import CtxmodeError
+from ctxmode_cli.tokens.counter import TokenCounter
 
 
 class Plan(NamedTuple):
-    """A mode's decision, before the budget is looked at."""
+    """What goes in before the current turn: a mode's decision, then what of it fits the budget."""
 
     start: int
     """History is sent from this position on; system messages before it are sent all the same."""
@@ -21,10 +22,14 @@ class Plan(NamedTuple):
     summarised: int = 0
     call: SummaryCall | None = None
     stepped_down: str | None = None
+    documents: Note | None = None
+    """The current turn's documents, where the budget has room for them; no mode decides on them."""
+    trimmed: bool = False
+    """Whether the budget left out something of it."""
 
 
 class State(NamedTuple):
-    """What a mode remembers between requests: small, and all that must be stored to go on later."""
+    """What is remembered between requests: small, and all that must be stored to go on later."""
 
     window_turn: int = 0
     """Number of the turn at which the sliding window starts."""
@@ -32,6 +37,8 @@ class State(NamedTuple):
     """The running summary."""
     summarised: int = 0
     """The running summary covers the messages before this position."""
+    cut_start: int = 0
+    """Position that the budget has cut the history back to, to stay there; 0 where it has not."""
 
 
 class Mode(Protocol):
@@ -42,18 +49,44 @@ class Mode(Protocol):
         ...
 
 
+class SessionPrefix(NamedTuple):
+    """What the session's own next request begins with: a call that begins alike finds it in the provider's cache."""
+
+    pieces: tuple[Piece, ...]
+    """Leading system messages, the running summary, and what is sent verbatim up to the current turn."""
+    history: History
+    """What the pieces are ranges of; its tool schemas go with the call."""
+
+    @property
+    def tokens(self) -> int:
+        """Prompt tokens of tool schemas and pieces, and of the opening of the reply."""
+        return self.history.fixed_tokens + sum(piece.tokens for piece in self.pieces)
+
+    def messages(self) -> list[dict[str, Any]]:
+        """The pieces in wire form."""
+        return wire_form(self.pieces, self.history)
+
+
 @dataclass(frozen=True, slots=True)
 class SummaryRequest:
-    """What a summarizer is asked: tell these messages, and what the last summary told, within the target."""
+    """What a summarizer is asked: tell these messages, and what the last summary told, within the target.
+
+    The call's prompt is the instructions, the last summary and the messages; or, with a prefix, that prefix and the
+    instructions behind it, since the prefix holds summary and messages already.
+    """
 
     previous: str | None
     """The running summary, which the new one replaces; None for the first, or for a rebuild."""
     messages: Sequence[Message]
     """User, assistant and tool messages; no system messages, no labels, nothing later than the request."""
     messages_tokens: int
-    """Their prompt tokens."""
+    """Their prompt tokens, by `counter`."""
     target_tokens: int
     """The summary's text holds at most this many tokens."""
+    counter: TokenCounter
+    """That of the model which summarises: it counts what the call is billed for, and knows the model's window."""
+    prefix: SessionPrefix | None = None
+    """Where the call goes behind the session's own prefix."""
 
 
 class SummaryResult(NamedTuple):
@@ -61,18 +94,26 @@ class SummaryResult(NamedTuple):
 
     text: str
     text_tokens: int
+    """By the session's own encoding: the text goes into its requests."""
     prompt_tokens: int
-    """Prompt of the call: instructions, last summary and messages."""
+    """Of the whole call, by the request's counter."""
     unseen_tokens: int = 0
 
 
 class SummaryError(CtxmodeError):
-    """No summary could be had; the request goes without one."""
+    """No summary could be had; the request goes without one.
 
-    def __init__(self, message: str, *, prompt_tokens: int = 0) -> None:
+    Args:
+        message: What went wrong.
+        prompt_tokens: Tokens of the call that failed, which are billed all the same; 0 where none was made.
+        over_by: Where no call was made since its prompt and the target would not fit the model's window: by how many
+            tokens. The summarizer is then asked again without the oldest messages, if that helps.
+    """
+
+    def __init__(self, message: str, *, prompt_tokens: int = 0, over_by: int = 0) -> None:
         super().__init__(message)
         self.prompt_tokens = prompt_tokens
-        """Tokens of the call that failed, which are billed all the same; 0 where none was made."""
+        self.over_by = over_by
 
 
 class Summarizer(Protocol):

@@ -254,7 +254,7 @@ class Comparison:
         if not totals.prompt_tokens.size:
             return None
         requests = self._billed(totals.bill, self.model, cached=cached)
-        calls = self._billed(totals.summary_bill, self.configs[mode].summarizing_model, cached=cached)
+        calls = self._billed(totals.summary_bill, self.configs[mode].summarising_model, cached=cached)
         return None if requests is None or calls is None else Cost(requests, calls)
 
     def relative_cost(self, mode: str, *, cached: bool = True) -> Fraction | None:

@@ -116,6 +116,6 @@ def _call_notes(comparison: Comparison) -> Iterator[str]:
             continue
         prefix = "behind the session's own prefix" if config.summary_prefix == "session" else "on their own"
         waits = "while requests wait" if config.summary_call == "blocking" else "in the background, outside the latency"
-        text = f"{name}: its summary calls go to {config.summarizing_model}, {prefix}, {waits}"
+        text = f"{name}: its summary calls go to {config.summarising_model}, {prefix}, {waits}"
         unseen = f"; {calls.unseen_tokens:,} tokens to summarise were over its window and never seen"
         yield text + (unseen if calls.unseen_tokens else "")

@@ -6,7 +6,6 @@ This module needs scipy, which comes with the extra `calibrate`; no other one im
 import heapq
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from hashlib import blake2b
@@ -36,6 +35,8 @@ LARGEST_SHARE = 0.05
 """… where that error is more than this share of the predicted times as well; a parameter that hardly counts may be vague."""
 LARGEST_TOKENS = 10**8
 LARGEST_SECONDS = 10**6
+NOTHING = 1e-6
+"""A term whose share of the predicted times is less than this in the mean is not there."""
 DIGITS = 6
 """Significant ones of a fitted parameter: more than any log carries, and fewer than processors differ in."""
 
@@ -96,22 +97,22 @@ class Observations:
         self.by_conversation.setdefault(conversation_id, []).append(observation)
 
 
-def _fault(recorded: Mapping[str, object]) -> str:
+def _fault(recorded: Mapping[str, Any]) -> str:
     """Why a timed reply cannot be used, or ""."""
-    usage = recorded.get("usage")
-    if not isinstance(usage, Mapping) or None in {usage.get("prompt_tokens"), usage.get("completion_tokens")}:
+    usage = recorded.get("usage") or {}
+    prompt, completion, cached = (usage.get(f"{kind}_tokens") for kind in ("prompt", "completion", "cached"))
+    if prompt is None or completion is None:
         return "without prompt_tokens and completion_tokens in usage"
-    prompt, completion, cached = usage["prompt_tokens"], usage["completion_tokens"], usage.get("cached_tokens") or 0
+    cached = cached or 0
     counts = all(type(tokens) is int and 0 <= tokens <= LARGEST_TOKENS for tokens in (prompt, completion, cached))
-    if not counts or cached > prompt or not 0 < recorded["latency_s"] <= LARGEST_SECONDS:  # type: ignore[operator]
+    if not counts or cached > prompt or not 0 < recorded["latency_s"] <= LARGEST_SECONDS:
         return "with tokens or a time that cannot be"
     return ""
 
 
 def _day(message: Message) -> str:
-    with suppress(ValueError):
-        return datetime.fromisoformat(message.recorded.get("ts") or "").date().isoformat()
-    return ""
+    recorded = message.recorded.get("ts")
+    return datetime.fromisoformat(recorded).date().isoformat() if recorded else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,9 +290,7 @@ class _Fit:
     def error(self, terms: Floats, seconds: Floats) -> FitError:
         """How far this fit is from recorded seconds."""
         predicted = terms[:, : len(self.values)] @ self.values
-        # The noise has mean 1, so that its logarithm has mean -sigma^2 / 2.
-        with np.errstate(divide="ignore"):  # a profile without overhead takes no time for a prompt that is all cached
-            inlier = _inliers(np.log(seconds / predicted) + self.sigma**2 / 2, self.sigma)
+        inlier = _inliers(np.log(seconds / predicted), self.sigma)
         errors = np.abs(predicted / seconds - 1)[inlier]
         median, p95 = np.percentile(errors, (50, 95)) if errors.size else (0.0, 0.0)
         total = seconds[inlier].sum()
@@ -300,20 +299,19 @@ class _Fit:
 
 
 def _fit_known(terms: Floats, seconds: Floats) -> _Fit:
-    """The fit with all terms; where it does not tell one of them, or a quadratic one from 0, without the quadratic one.
+    """The fit with all terms, or without the quadratic one where the replies do not tell it from 0.
 
     Raises:
-        CtxmodeError: Two parameters cannot be told apart even so, or the noise hides one.
+        CtxmodeError: Two parameters cannot be told apart, or the noise hides one.
     """
-    full = _fit(terms, seconds)
-    if not full.unknown and full.errors[-1] <= LARGEST_ERROR * full.values[-1]:
-        return full
-    linear = _fit(terms[:, :-1], seconds)
-    if linear.unknown:
-        message = f"these {len(seconds):,} replies do not tell {', '.join(linear.unknown)}"
+    fit = _fit(terms, seconds)
+    if fit.errors[-1] > LARGEST_ERROR * fit.values[-1]:
+        fit = _fit(terms[:, :-1], seconds)
+    if fit.unknown:
+        message = f"these {len(seconds):,} replies do not tell {', '.join(fit.unknown)}"
         hint = "give more logs, with requests whose prompts and replies are long and short independently of each other"
         raise CtxmodeError(message, hint=hint)
-    return linear
+    return fit
 
 
 def _fit(terms: Floats, seconds: Floats) -> _Fit:
@@ -324,18 +322,18 @@ def _fit(terms: Floats, seconds: Floats) -> _Fit:
     """
     scale = terms.mean(axis=0)
     terms = terms / scale
-    # Start: relative errors, in which a time-out hardly counts; and inside the bounds.
+    # Start: least relative errors, in which a time-out hardly counts.
     start, _ = nnls(terms / seconds[:, None], np.ones_like(seconds))
-    start = np.maximum(start, 0.001 * np.median(seconds))
     robust = _least_squares(terms, seconds, start, loss="soft_l1", f_scale=0.1)
     residuals = np.log(seconds / (terms @ robust))
     centre = np.median(residuals)
     inlier = _inliers(residuals - centre, 1.4826 * float(np.median(np.abs(residuals - centre))))
     terms, seconds = terms[inlier], seconds[inlier]
+    _refuse_little_spread(terms * scale)  # the outliers may have been all there was of it
     values = _least_squares(terms, seconds, robust)
     shares = terms * values / (terms @ values)[:, None]
-    # A parameter at its bound comes out as something next to nothing.
-    values[shares.max(axis=0) < 1e-6] = 0.0  # noqa: PLR2004
+    # A parameter at its bound comes out as something next to nothing; the overhead stays, so that no time is 0.
+    values[1:][shares.mean(axis=0)[1:] < NOTHING] = 0.0
     predicted = terms @ values
     sigma = float(np.sqrt(np.sum(np.log(seconds / predicted) ** 2) / (len(seconds) - terms.shape[1])))
     relative = terms / predicted[:, None]
@@ -352,7 +350,6 @@ def _least_squares(terms: Floats, seconds: Floats, start: Floats, **loss: object
         start,
         jac=lambda values: terms / (terms @ values)[:, None],
         bounds=(0, np.inf),
-        x_scale="jac",
         **loss,
     )
     values: Floats = found.x

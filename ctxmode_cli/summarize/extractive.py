@@ -54,35 +54,53 @@ class ExtractiveSummarizer:
 
     Sentences are verbatim and never cut, so that nothing is invented and no negation is lost. The running summary's
     own sentences compete with the new ones. The call is counted as if a model had been sent the prompt of the
-    conversation's language, the last summary and the messages.
+    conversation's language, the last summary and the messages, or that prompt behind the session's own prefix.
 
     Args:
-        counter: Counts the summary's text; its lines add up exactly, since each ends with a line break and none
-            begins with one.
+        counter: That of the session's model: counts the summary's text, which goes into its requests. Lines add up
+            exactly, since each ends with a line break and none begins with one.
     """
 
     def __init__(self, counter: TokenCounter) -> None:
         self._counter = counter
         self._line_tokens = lru_cache(maxsize=4096)(counter.text)
         self._last = _Written("", 0, [])  # so that the running summary need not be read again
-        self._prompt_tokens = {lang: counter.message(_prompt(lang)) for lang in _TITLES}
+        self._prompts = {lang: _prompt(lang) for lang in _TITLES}
+        self._prompt_tokens: dict[tuple[str, str], int] = {}
+        """Tokens of the instructions, by encoding and language."""
 
     def __call__(self, request: SummaryRequest) -> SummaryResult:
         """The summary.
 
         Raises:
-            SummaryError: The target does not even hold the title.
+            SummaryError: The call would not fit the model's window, or the target does not even hold the title.
         """
         lang = self._lang(request)
-        prompt_tokens = self._prompt_tokens[lang] + request.messages_tokens + self._counter.REPLY_TOKENS
         previous = self._previous(request.previous)
-        if request.previous is not None:
-            prompt_tokens += self._counter.generated("system", previous.tokens)
+        prompt_tokens = self._call_tokens(request, lang, previous)
+        over_by = prompt_tokens + request.target_tokens - request.counter.model.window
+        if over_by > 0:
+            raise SummaryError(f"{over_by} tokens over the window of {request.counter.model.name}", over_by=over_by)
         new = _new_lines(request.messages, known={line.text for line in previous.lines})
         lines, text_tokens = self._choose([*previous.lines, *new], lang, request.target_tokens)
         written = _Written(_write(lines, lang), text_tokens, lines)
         self._last = written
         return SummaryResult(written.text, text_tokens, prompt_tokens)
+
+    def _call_tokens(self, request: SummaryRequest, lang: str, previous: _Written) -> int:
+        """Prompt tokens of the call that a model would be sent."""
+        counter = request.counter
+        key = counter.encoding_name, lang
+        tokens = self._prompt_tokens.get(key)
+        if tokens is None:
+            tokens = self._prompt_tokens[key] = counter.message(self._prompts[lang])
+        if request.prefix is not None:
+            return tokens + request.prefix.tokens
+        tokens += request.messages_tokens + counter.REPLY_TOKENS
+        if request.previous is not None:
+            alike = counter.encoding_name == self._counter.encoding_name
+            tokens += counter.generated("system", previous.tokens if alike else counter.text(request.previous))
+        return tokens
 
     @staticmethod
     def _lang(request: SummaryRequest) -> str:

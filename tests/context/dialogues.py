@@ -171,6 +171,8 @@ def mode_settings(draw: st.DrawFn, mode: str) -> ContextConfig:
     room = draw(st.sampled_from([st.integers(20, 150), st.integers(150, 500), st.just(8000)]).flatmap(lambda of: of))
     share = st.one_of(st.none(), st.none(), st.none(), st.integers(0, room))
     turns = draw(st.integers(0, 3))
+    summary_prefix = draw(st.sampled_from(["none", "session"]))
+    summary_models = [None, MODEL] if summary_prefix == "session" else [None, MODEL, "gpt-4-turbo"]
     return ContextConfig(
         mode=mode,
         model=MODEL,
@@ -179,6 +181,7 @@ def mode_settings(draw: st.DrawFn, mode: str) -> ContextConfig:
         system_tokens=draw(share),
         input_tokens=draw(share),
         history_tokens=draw(share),
+        budget_low=draw(st.sampled_from([1.0, 1.0, 0.8, 0.5, 0.1])),
         sliding_turns=turns,
         sliding_low=draw(st.one_of(st.none(), st.integers(0, turns))),
         summary_threshold=draw(st.sampled_from([0, 0, 1, 1, 2, None])),
@@ -187,4 +190,6 @@ def mode_settings(draw: st.DrawFn, mode: str) -> ContextConfig:
         compress_ratio=draw(st.sampled_from([0.05, 0.3, 0.7])),
         summary_strategy=draw(st.sampled_from(["rolling", "rebuild"])),
         summary_role=draw(st.sampled_from(["system", "assistant"])),
+        summary_prefix=summary_prefix,
+        summary_model=draw(st.sampled_from(summary_models)),
     )

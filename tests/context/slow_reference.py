@@ -11,24 +11,28 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any, NamedTuple
 
-from dialogues import counter
+from dialogues import MODEL, counter
 
 from ctxmode_cli.context.config import ContextConfig
 from ctxmode_cli.context.plan import Summarizer, SummaryError, SummaryRequest
 from ctxmode_cli.conversation.message import Message
 from ctxmode_cli.conversation.parse import parse_message
+from ctxmode_cli.tokens.counter import TokenCounter
 
 Wire = Mapping[str, Any]
 SYSTEMS = {"system", "developer"}
 
 
+model_counter = cache(TokenCounter.for_model)
+
+
 @cache
-def _encoded_tokens(encoded: str) -> int:
-    return counter().message(parse_message(json.loads(encoded)))
+def _encoded_tokens(encoded: str, model: str) -> int:
+    return model_counter(model).message(parse_message(json.loads(encoded)))
 
 
-def wire_tokens(message: Wire) -> int:
-    return _encoded_tokens(json.dumps(message))
+def wire_tokens(message: Wire, model: str = MODEL) -> int:
+    return _encoded_tokens(json.dumps(message), model)
 
 
 def recount(wire: Sequence[Wire], tools: Sequence[Wire]) -> int:
@@ -161,6 +165,8 @@ class SlowSession:
     window_start_turn: int = 0
     summary: dict[str, str] | None = None
     summarised: int = 0
+    cut: int | None = None
+    """Where the budget cut the history, and where it stays cut as long as that fits."""
     calls: list[bool] = field(default_factory=list)
     """Whether each summary call succeeded."""
 
@@ -224,11 +230,14 @@ class SlowSession:
             return Decision(self.summarised, self.summary)
         rolling = self.config.summary_strategy == "rolling" and self.summary is not None
         told = spoken(past, self.summarised if rolling else 0, target)
+        # Without a model of its own named, gpt-4o-mini summarises, or behind the session's prefix the session's own.
+        model = MODEL if self.config.summary_prefix == "session" else self.config.summary_model or "gpt-4o-mini"
         request = SummaryRequest(
             previous=self.summary["content"] if rolling and self.summary else None,
             messages=[past[position] for position in told],
-            messages_tokens=sum(wire_tokens(past[position].wire()) for position in told),
+            messages_tokens=sum(wire_tokens(past[position].wire(), model) for position in told),
             target_tokens=self.config.summary_target_tokens,
+            counter=model_counter(model),
         )
         assert self.summarizer is not None
         try:
@@ -271,18 +280,38 @@ class SlowSession:
         share = math.inf if shares.history_tokens is None else shares.history_tokens
         fixed = recount([message.wire() for message in past if message.role in SYSTEMS], self.tools)
         input_share = math.inf if shares.input_tokens is None else shares.input_tokens
+        room = limit - fixed - sum(wire_tokens(past[position].wire()) for position in current)
+        attempt = self._fit(past, turns, decision, min(share, room))
+        kept = _history_tokens(past, attempt, turns[-1])
+        if attempt is not decision and room < share:
+            # Of what is cut to the budget, the documents get only what the mark leaves free, which is nothing at 1.
+            kept = max(kept, int(self.config.budget_low * room))
         wanted = _documents_note(past, turns[-1])
-        # The documents stay where all that the shares leave goes in beside them; else they go, and then turns do.
         note = wanted if whole_input or fixed + input_share <= limit else None
-        held = [attempt for attempt in _attempts(decision, turns) if _history_tokens(past, attempt, turns[-1]) <= share]
-        tries = [*([(held[0], note)] if note else []), *((attempt, None) for attempt in held)]
-        for attempt, note in tries:
-            items = self._items(past, turns[-1], current, attempt, note)
-            wire = _materialise(past, items)
-            if recount(wire, self.tools) <= limit:
-                break
+        note = note if note and kept + wire_tokens(note) <= room else None
+        items = self._items(past, turns[-1], current, attempt, note)
+        wire = _materialise(past, items)
         trimmed = not whole_input or attempt is not decision or note is not wanted
         return SlowRequest(items, wire, recount(wire, self.tools), trimmed, attempt.stepped_down)
+
+    def _fit(self, past: Sequence[Message], turns: Sequence[int], decision: Decision, room: int) -> Decision:
+        """The decision, or what is left of it: held where it was cut before, else cut to the low-water mark."""
+
+        def fits(attempt: Decision, most: int) -> bool:
+            return _history_tokens(past, attempt, turns[-1]) <= most
+
+        mark, self.cut = self.cut, None
+        if fits(decision, room):
+            return decision
+        attempts = _attempts(decision, turns)[1:]
+        with_summary = bool(next(attempt for attempt in attempts if fits(attempt, room)).summary)
+        attempts = [attempt for attempt in attempts if bool(attempt.summary) == with_summary]
+        start = max(decision.start, mark) if mark in turns else decision.start
+        held = [attempt for attempt in attempts if attempt.start == start and fits(attempt, room)]
+        low = [attempt for attempt in attempts if fits(attempt, int(self.config.budget_low * room))]
+        attempt = [*held, *low, attempts[-1]][0]
+        self.cut = attempt.start if self.config.budget_low < 1 else None
+        return attempt
 
     @staticmethod
     def _items(

@@ -11,9 +11,9 @@ from ctxmode_cli.context.config import Budget, ContextConfig
 from ctxmode_cli.context.context import Context, Recorded
 from ctxmode_cli.context.history import History, Note
 from ctxmode_cli.context.manager import ContextManager
-from ctxmode_cli.context.plan import Plan
+from ctxmode_cli.context.plan import Plan, State
 from ctxmode_cli.context.steps.assemble import assemble
-from ctxmode_cli.context.steps.budget import OverBudgetError
+from ctxmode_cli.context.steps.budget import OverBudgetError, fit
 from ctxmode_cli.conversation.parse import parse_message
 from ctxmode_cli.errors import CtxmodeError
 
@@ -68,6 +68,9 @@ def test_budget_needs_room() -> None:
         ({"sliding_turns": 2, "sliding_low": 3}, "sliding_low is 3, more than"),
         ({"summary_threshold": -1}, "summary_threshold is -1"),
         ({"summary_target_tokens": 0}, "summary_target_tokens is 0"),
+        ({"budget_low": 0}, "budget_low is 0"),
+        ({"budget_low": 1.01}, "budget_low is 1.01"),
+        ({"budget_low": float("nan")}, "budget_low is nan"),
         ({"compress_ratio": 0}, "compress_ratio is 0"),
         ({"compress_ratio": 1.01}, "compress_ratio is 1.01"),
     ],
@@ -244,7 +247,9 @@ def test_turns_that_only_a_summary_crowded_out_come_back() -> None:
     """Where the summary fits the history's share but not the budget, it goes, and with it all that it cost in turns."""
     history = history_of(messages_of("u a u a u a u"))
     plan = Plan(0, Note("summary", "system", "so far", 50))
-    context = assemble(history, history.frame, Budget(request=9 + 40, history=70), plan, None)
+    budget = Budget(request=9 + 40, history=70)
+    plan, _ = fit(history, history.frame, budget, plan, None, State())
+    context = assemble(history, history.frame, plan, None)
     assert (sent(context), context.prompt_tokens, context.stepped_down) == ("0-5 6-6", 9 + 36, "sliding")
 
 

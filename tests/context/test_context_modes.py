@@ -214,6 +214,8 @@ def test_summary_call_is_counted() -> None:
     context = play(manager("summary", Recorder(), summary_threshold=0, summary_every=0), "u a u")[-1]
     assert context.call is not None
     assert context.call._asdict() == {
+        "model": "gpt-4o-mini",
+        "prefix": None,
         "strategy": "rolling",
         "prompt_tokens": 101,
         "completion_tokens": 3,

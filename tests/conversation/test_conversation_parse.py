@@ -202,3 +202,11 @@ def test_no_two_labels_share_an_id() -> None:
 def test_a_label_that_is_no_object_is_a_fault() -> None:
     """Facts are objects."""
     assert fault({"messages": [USER], "facts": ["Ann"]}) == "fact 0 is an object, not a string"
+
+
+@pytest.mark.parametrize("time", ["yesterday", "9999", "2026-13-01T00:00:00Z", ""])
+def test_a_time_has_to_be_one(time: str) -> None:
+    """What is no ISO 8601 time would silently leave the prompt cache warm for ever."""
+    record = {"messages": [{"role": "user", "content": "hi", "ts": time}]}
+    with pytest.raises(CtxmodeError, match=f'^logs:1: message 0 has "{time}" as its "ts"$'):
+        parse_conversation(record, where="logs:1", default_id="1")

@@ -41,7 +41,7 @@ SUMMARIES = [
     ("conversation_id", pa.string()), ("request", pa.int32()), ("mode", pa.string()), ("model", pa.string()),
     ("strategy", pa.string()), ("prompt_tokens", pa.int64()), ("cached_tokens", pa.int64()),
     ("completion_tokens", pa.int64()), ("unseen_tokens", pa.int64()), ("failed", pa.bool_()), ("cost_usd", MONEY),
-    ("latency_s", pa.float64()), ("text", pa.string()),
+    ("cost_uncached_usd", MONEY), ("latency_s", pa.float64()), ("text", pa.string()),
 ]  # fmt: skip
 
 

@@ -23,6 +23,17 @@ from ctxmode_cli.simulate.prices import Price, PriceTier
 from ctxmode_cli.simulate.rates import Usage
 
 Build = Callable[..., Comparison]
+KNOWN = Provider.of(PRICE, RULE)
+UNPRICED = Provider.of(None, RULE)
+FREE = Provider.of(Price("any", "", (PriceTier(0, Decimal(0), Decimal(0)),), "made up", ""), RULE)
+CALLED = {"tokens": 10, "kept": 900, "calls": Usage(uncached=9)}
+ASKED = {"sessions_per_day": 3}
+
+
+def priced(model: Provider, summarizer: Provider) -> dict[str, Any]:
+    """What changes where the models are charged like that."""
+    return {"simulation": simulation(providers={"gpt-4o": model, "gpt-4o-mini": summarizer})}
+
 
 TOP = {
     "format", "version", "baseline", "model", "encoding", "seed", "selection", "settings", "prices", "notes", "data", "modes",
@@ -82,7 +93,8 @@ def test_costs_and_times_by_hand(build: Build) -> None:
 
 def test_what_the_figures_rest_on(build: Build) -> None:
     """Prices, cache rule and profile stand in the JSON with their source, date and what is to be known of them."""
-    report = document(build(full=(10,), data={"clocks": Counter(none=2)}))
+    changed = priced(KNOWN, KNOWN)
+    report = document(build(full=(10,), data={"clocks": Counter(none=2)}, changed=changed))
     price = {
         "source": "made up",
         "date": "2026-01-01",
@@ -121,16 +133,6 @@ REASONS = {
     "in_context": "so recall is null", "mean": NOT_SENT, "p50": NOT_SENT, "p95": NOT_SENT,
 }  # fmt: skip
 """Which words of the notes give the reason of a null."""
-KNOWN = Provider.of(PRICE, RULE)
-UNPRICED = Provider.of(None, RULE)
-FREE = Provider.of(Price("any", "", (PriceTier(0, Decimal(0), Decimal(0)),), "made up", ""), RULE)
-CALLED = {"tokens": 10, "kept": 900, "calls": Usage(uncached=9)}
-ASKED = {"sessions_per_day": 3}
-
-
-def priced(model: Provider, summarizer: Provider) -> dict[str, Any]:
-    """What changes where the models are charged like that."""
-    return {"simulation": simulation(providers={"gpt-4o": model, "gpt-4o-mini": summarizer})}
 
 
 @pytest.mark.parametrize(

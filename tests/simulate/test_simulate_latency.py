@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxmode_cli.errors import CtxmodeError
-from ctxmode_cli.simulate.latency import LatencyProfile, find_profile, noise_factors, profile_names
+from ctxmode_cli.simulate.latency import LatencyProfile, as_toml, find_profile, noise_factors, profile_names
 
 PROFILE = LatencyProfile("p", overhead_s=0.5, per_token_s=0.001, quadratic_s=1e-6, inter_token_s=0.02)
 NOISY = LatencyProfile("n", overhead_s=1.0, per_token_s=0.0, inter_token_s=0.0, noise_sigma=0.3)
@@ -77,6 +77,11 @@ def test_noise_belongs_to_the_request(conversation_id: str, seed: int, count: in
     assert noise_factors(NOISY, seed, conversation_id, count + more)[:count] == factors
 
 
+def test_noise_of_an_id_that_is_no_text() -> None:
+    """A lone surrogate, which JSON can carry, has noise as well."""
+    assert noise_factors(NOISY, 0, "\ud800", 1) != noise_factors(NOISY, 0, "\ud801", 1)
+
+
 def test_noise_differs_between_seeds_and_conversations() -> None:
     """Seed and id both decide, and are not run together."""
     draws = [noise_factors(NOISY, seed, name, 1)[0] for seed, name in ((1, "1"), (11, ""), (1, "2"), (2, "1"))]
@@ -140,6 +145,21 @@ def test_a_profile_of_ones_own(tmp_path: Path) -> None:
     """A file needs three numbers; it is named as it was given."""
     path = write(tmp_path, MINIMAL + 'note = "mine"\nquadratic_s = 0\n')
     assert find_profile(path) == LatencyProfile(path, 0.5, 0.001, 0.02, note="mine")
+
+
+parameter = st.floats(0, 1000)
+text = st.text(st.characters(exclude_categories=["Cs"]))
+
+
+@given(numbers=st.tuples(*[parameter] * 5), texts=st.tuples(text, text, text))
+def test_a_written_profile_is_read_again(
+    tmp_path_factory: pytest.TempPathFactory, numbers: tuple[float, ...], texts: tuple[str, ...]
+) -> None:
+    """Whatever numbers and texts a profile has, its file holds them."""
+    path = str(tmp_path_factory.getbasetemp() / "written.toml")
+    profile = LatencyProfile(path, *numbers, *texts)
+    Path(path).write_bytes(as_toml(profile).encode())
+    assert find_profile(path) == profile
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,16 @@
 """What the offline summarizer writes: whole sentences, within its target, and nothing else."""
 
+from pathlib import Path
+
 import pytest
 from assumptions import simulation
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxmode_cli.context.config import ContextConfig
-from ctxmode_cli.context.history import History
+from ctxmode_cli.context.history import History, Recorded
 from ctxmode_cli.context.manager import ContextManager
-from ctxmode_cli.context.plan import SummaryError, SummaryRequest, SummaryResult
+from ctxmode_cli.context.plan import SessionPrefix, SummaryError, SummaryRequest, SummaryResult
 from ctxmode_cli.conversation.message import Message, content_text
 from ctxmode_cli.conversation.parse import parse_conversation, parse_message
 from ctxmode_cli.language.sentences import sentences
@@ -18,6 +20,7 @@ from ctxmode_cli.tokens.counter import TokenCounter
 
 COUNTERS = {model: TokenCounter.for_model(model) for model in ("gpt-4o", "gpt-4")}
 COUNTER = COUNTERS["gpt-4o"]
+PROMPTS = Path(__file__).resolve().parents[2] / "ctxmode_cli" / "summarize" / "prompts"
 EN_TITLE = "[Summary of the conversation so far: generated, not a message from the user]"
 ZH_TITLE = "[此前对话的摘要：自动生成，不是用户的消息]"
 HEADINGS = {"## Decided", "## Open", "## The user's hard constraints", "## 已确定", "## 待解决", "## 用户的硬性要求"}
@@ -35,7 +38,7 @@ def summarise(
     *messages: Message, target: int = 800, previous: str | None = None, counter: TokenCounter = COUNTER
 ) -> SummaryResult:
     tokens = sum(map(counter.message, messages))
-    return ExtractiveSummarizer(counter)(SummaryRequest(previous, messages, tokens, target))
+    return ExtractiveSummarizer(counter)(SummaryRequest(previous, messages, tokens, target, counter))
 
 
 def written(result: SummaryResult) -> list[str]:
@@ -214,8 +217,8 @@ def test_summary_is_within_its_target_and_counted_exactly(texts: list[str], targ
 def test_running_summary_reads_its_own_lines(older: list[str], newer: list[str], target: int) -> None:
     """A summarizer that wrote the last summary and one that has to read it go on alike."""
     summarizer = ExtractiveSummarizer(COUNTER)
-    first = summarizer(SummaryRequest(None, said(*older), 0, target))
-    request = SummaryRequest(first.text, said(*newer), 0, target)
+    first = summarizer(SummaryRequest(None, said(*older), 0, target, COUNTER))
+    request = SummaryRequest(first.text, said(*newer), 0, target, COUNTER)
     assert summarizer(request) == ExtractiveSummarizer(COUNTER)(request)
 
 
@@ -227,7 +230,7 @@ def test_thirty_rounds_stay_bounded() -> None:
         texts = [f"Round {number}: I would like to see Hotel Number {number}.", f"It costs ${number}00 a night."]
         if number == 0:
             texts.append("I must have room 2041 for Alice Chen.")
-        result = summarizer(SummaryRequest(previous, said(*texts), 50, 300))
+        result = summarizer(SummaryRequest(previous, said(*texts), 50, 300, COUNTER))
         assert result.text_tokens == COUNTER.text(result.text) <= 300
         previous = result.text
     assert "- I must have room 2041 for Alice Chen.\n" in result.text
@@ -237,9 +240,9 @@ def test_thirty_rounds_stay_bounded() -> None:
 def test_same_input_same_summary() -> None:
     """What was summarised before, or in between, changes nothing."""
     summarizer = ExtractiveSummarizer(COUNTER)
-    request = SummaryRequest(None, TEA, 60, 80)
+    request = SummaryRequest(None, TEA, 60, 80, COUNTER)
     first = summarizer(request)
-    summarizer(SummaryRequest(first.text, FOOD, 60, 80))
+    summarizer(SummaryRequest(first.text, FOOD, 60, 80, COUNTER))
     assert summarizer(request) == first == ExtractiveSummarizer(COUNTER)(request)
 
 
@@ -251,6 +254,47 @@ def test_prompt_is_counted_as_a_model_would_be_asked() -> None:
     assert first.prompt_tokens > tokens + COUNTER.REPLY_TOKENS
     assert again.prompt_tokens - first.prompt_tokens == COUNTER.generated("system", COUNTER.text(first.text))
     assert summarise(*TEA[:1]).prompt_tokens == first.prompt_tokens - sum(map(COUNTER.message, TEA[1:]))
+
+
+@pytest.mark.parametrize("model", ["gpt-4", "gpt-4o-mini"])
+def test_prompt_is_counted_for_the_model_that_is_asked(model: str) -> None:
+    """Instructions and last summary are counted by the request's counter, whatever counts the summary's text."""
+    billed = TokenCounter.for_model(model)
+    first = summarise(*FOOD)
+    prompts = {
+        counter: ExtractiveSummarizer(counter)(SummaryRequest(first.text, TEA, 50, 800, billed)).prompt_tokens
+        for counter in COUNTERS.values()
+    }
+    instructions = (PROMPTS / "zh.md").read_text(encoding="utf-8")
+    expected = 4 + billed.text(instructions) + 4 + billed.text(first.text) + 50 + 3
+    assert set(prompts.values()) == {expected}
+
+
+def test_prompt_behind_a_prefix_is_prefix_and_instructions() -> None:
+    """Behind the session's prefix neither messages nor last summary are sent again: they are in the prefix."""
+    history = History(COUNTER)
+    for message in [parse_message({"role": "system", "content": "Be brief."}), *TEA]:
+        history.append(message)
+    tokens = history.range_tokens(0, 5)
+    prefix = SessionPrefix((Recorded("history", 0, 5, tokens),), history)
+    instructions = 4 + COUNTER.text((PROMPTS / "en.md").read_text(encoding="utf-8"))
+    previous = summarise(*said("I must have tea.")).text
+    request = SummaryRequest(previous, TEA, 999, 800, COUNTER, prefix)
+    assert ExtractiveSummarizer(COUNTER)(request).prompt_tokens == tokens + instructions + 3
+
+
+@pytest.mark.parametrize(("over", "refused"), [(0, None), (1, 1), (700, 700)])
+def test_call_over_the_window_is_refused(over: int, refused: int | None) -> None:
+    """A prompt that with the target is over the model's window is refused by just the tokens too many."""
+    counter = COUNTERS["gpt-4"]
+    instructions = 4 + counter.text((PROMPTS / "en.md").read_text(encoding="utf-8"))
+    request = SummaryRequest(None, TEA, 8192 - 800 - instructions - 3 + over, 800, counter)
+    if refused is None:
+        assert ExtractiveSummarizer(COUNTER)(request).prompt_tokens == 8192 - 800
+        return
+    with pytest.raises(SummaryError, match="over the window of gpt-4") as error:
+        ExtractiveSummarizer(COUNTER)(request)
+    assert (error.value.over_by, error.value.prompt_tokens) == (refused, 0)
 
 
 # --- what reaches it ---

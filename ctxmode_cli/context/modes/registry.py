@@ -1,5 +1,7 @@
 """The built-in modes by name."""
 
+from functools import lru_cache
+
 from ctxmode_cli.context.config import ContextConfig, ContextMode
 from ctxmode_cli.context.modes.full import full
 from ctxmode_cli.context.modes.sliding import Sliding
@@ -7,6 +9,7 @@ from ctxmode_cli.context.modes.summary import Summary
 from ctxmode_cli.context.modes.zero import zero
 from ctxmode_cli.context.plan import Mode, Summarizer
 from ctxmode_cli.errors import CtxmodeError
+from ctxmode_cli.tokens.counter import TokenCounter
 
 
 def build_mode(config: ContextConfig, summarizer: Summarizer | None) -> Mode:
@@ -25,4 +28,10 @@ def build_mode(config: ContextConfig, summarizer: Summarizer | None) -> Mode:
         return sliding
     if summarizer is None:
         raise CtxmodeError("the summary mode needs a summarizer", hint="ContextManager(config, summarizer=…)")
-    return Summary(config, summarizer, sliding)
+    return Summary(config, summarizer, _counter(config.summarising_model), sliding)
+
+
+@lru_cache(maxsize=16)
+def _counter(model: str) -> TokenCounter:
+    """The counter of a model that summarises, the same one for every session."""
+    return TokenCounter.for_model(model)

@@ -1,14 +1,26 @@
 """`summary`: the older part as one summary, the last turns verbatim."""
 
 from bisect import bisect_left
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 
 from ctxmode_cli.context.config import Budget, ContextConfig
 from ctxmode_cli.context.context import SummaryCall
 from ctxmode_cli.context.history import History, Note
 from ctxmode_cli.context.modes.sliding import Sliding
-from ctxmode_cli.context.plan import Plan, State, Summarizer, SummaryError, SummaryRequest
+from ctxmode_cli.context.plan import (
+    Plan,
+    SessionPrefix,
+    State,
+    Summarizer,
+    SummaryError,
+    SummaryRequest,
+    SummaryResult,
+)
+from ctxmode_cli.context.steps.assemble import assemble
 from ctxmode_cli.context.steps.budget import history_tokens
+from ctxmode_cli.conversation.message import Message
+from ctxmode_cli.tokens.counter import TokenCounter
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +33,8 @@ class Summary:
 
     config: ContextConfig
     summarizer: Summarizer
+    counter: TokenCounter
+    """That of the model that summarises."""
     fallback: Sliding
 
     def __call__(self, history: History, budget: Budget, state: State) -> tuple[Plan, State]:
@@ -53,24 +67,72 @@ class Summary:
         return history.complete_turns - bisect_left(history.turns, plan.summarised)
 
     def _refresh(self, history: History, budget: Budget, state: State, target: int) -> tuple[Plan, State]:
-        rolling = self.config.summary_strategy == "rolling" and state.summary is not None
-        start = state.summarised if rolling else 0
-        request = SummaryRequest(
-            previous=state.summary.text if rolling and state.summary else None,
-            messages=[message for message in history.messages[start:target] if not message.is_system],
-            messages_tokens=history.spoken_tokens(start, target),
-            target_tokens=self.config.summary_target_tokens,
-        )
-        strategy = self.config.summary_strategy
+        told = state if self.config.summary_strategy == "rolling" else State()
+        prefix = self._prefix(history, told) if self.config.summary_prefix == "session" else None
         try:
-            result = self.summarizer(request)
+            result = self._ask(history, told, target, prefix)
         except SummaryError as error:
             plan, _ = self.fallback(history, budget, State())
-            failed = SummaryCall(strategy, error.prompt_tokens, 0, 0, failed=True, text="")
+            failed = self._call(SummaryResult("", 0, error.prompt_tokens), 0, prefix)._replace(failed=True)
             return plan._replace(call=failed, stepped_down="sliding"), state
         role = self.config.summary_role
         note = Note("summary", role, result.text, history.counter.generated(role, result.text_tokens))
-        call = SummaryCall(
-            strategy, result.prompt_tokens, result.text_tokens, result.unseen_tokens, failed=False, text=result.text
-        )
+        alike = self.counter.encoding_name == history.counter.encoding_name
+        completion_tokens = result.text_tokens if alike else self.counter.text(result.text)
+        call = self._call(result, completion_tokens, prefix)
         return Plan(target, note, target, call), state._replace(summary=note, summarised=target)
+
+    @staticmethod
+    def _prefix(history: History, told: State) -> SessionPrefix:
+        """What the session's request would begin with if no summary were called for, the originals for a rebuild."""
+        plan = Plan(told.summarised, told.summary, told.summarised)
+        *head, _current_input = assemble(history, history.frame, plan, None).pieces
+        return SessionPrefix(tuple(head), history)
+
+    def _ask(self, history: History, told: State, target: int, prefix: SessionPrefix | None) -> SummaryResult:
+        """The summarizer's answer; where its window does not hold all messages, the oldest stay unseen."""
+        start = told.summarised
+        request = SummaryRequest(
+            previous=told.summary.text if told.summary else None,
+            messages=_spoken(history, start, target),
+            messages_tokens=history.spoken_tokens_by(self.counter, start, target),
+            target_tokens=self.config.summary_target_tokens,
+            counter=self.counter,
+            prefix=prefix,
+        )
+        try:
+            return self.summarizer(request)
+        except SummaryError as error:
+            if not error.over_by or prefix is not None:
+                raise
+            seen = self._without_oldest(history, start, target, error.over_by)
+            messages = _spoken(history, seen, target)
+            if not messages:
+                raise
+        tokens = history.spoken_tokens_by(self.counter, seen, target)
+        result = self.summarizer(replace(request, messages=messages, messages_tokens=tokens))
+        return result._replace(unseen_tokens=result.unseen_tokens + request.messages_tokens - tokens)
+
+    def _without_oldest(self, history: History, start: int, target: int, over_by: int) -> int:
+        """The first position before which messages of `over_by` tokens lie, and which parts no call from its result."""
+        tokens_before = partial(history.spoken_tokens_by, self.counter, start)
+        seen = start + bisect_left(range(start, target), over_by, key=tokens_before)
+        while history.inside_group[seen]:
+            seen += 1
+        return seen
+
+    def _call(self, result: SummaryResult, completion_tokens: int, prefix: SessionPrefix | None) -> SummaryCall:
+        return SummaryCall(
+            model=self.counter.model.name,
+            strategy=self.config.summary_strategy,
+            prompt_tokens=result.prompt_tokens,
+            completion_tokens=completion_tokens,
+            unseen_tokens=result.unseen_tokens,
+            failed=False,
+            text=result.text,
+            prefix=None if prefix is None or not result.prompt_tokens else prefix.pieces,
+        )
+
+
+def _spoken(history: History, start: int, stop: int) -> list[Message]:
+    return [message for message in history.messages[start:stop] if not message.is_system]

@@ -5,7 +5,8 @@ from typing import NamedTuple
 
 from ctxmode_cli.context.config import Budget
 from ctxmode_cli.context.history import Frame, History
-from ctxmode_cli.context.plan import Plan
+from ctxmode_cli.context.plan import Plan, State
+from ctxmode_cli.context.steps.documents import documents_note
 from ctxmode_cli.errors import CtxmodeError
 
 
@@ -76,17 +77,74 @@ def history_tokens(history: History, plan: Plan) -> int:
     return tokens if plan.summary is None else tokens + plan.summary.tokens
 
 
-def cut_history(history: History, plan: Plan, room: int) -> Plan:
-    """The plan with its oldest turns cut until its history fits into `room` tokens.
+def fit(
+    history: History, frame: Frame, budget: Budget, plan: Plan, input_cut: InputCut | None, state: State
+) -> tuple[Plan, State]:
+    """The plan cut to the budget, with the documents that go in beside it: they are dropped first, then turns.
+
+    Where what the mode wants fits, all of it goes in, and an earlier cut is forgotten. Where the budget forces a cut,
+    history goes back to `budget.low` of its room, and its start stays there until the budget forces the next cut: so
+    a provider's prompt cache survives for some turns. A late result that has joined the turns about that start gives
+    it up; the history is then cut anew.
+    """
+    room = budget.request - frame.fixed_tokens - (frame.input_tokens if input_cut is None else input_cut.tokens)
+    share = budget.history
+    limit = room if share is None or share > room else share
+    used = history_tokens(history, plan)
+    if used > limit:
+        plan = _cut_history(history, plan, limit, budget.low, state.cut_start)
+        if budget.low < 1:
+            state = state._replace(cut_start=plan.start)
+        used = history_tokens(history, plan)
+        if limit != share:
+            used = max(used, int(budget.low * limit))  # what a cut to the budget leaves under its mark is for turns
+    elif state.cut_start:
+        state = state._replace(cut_start=0)
+    if history.documented:
+        plan = _with_documents(history, plan, room - used, is_cut=_is_cut_to_fit(input_cut, frame, budget))
+    return plan, state
+
+
+def _cut_history(history: History, plan: Plan, limit: int, low: float, cut_start: int) -> Plan:
+    """The plan without its oldest turns: from `cut_start` on where that fits into `limit`, else cut back to the mark.
 
     A summary stays as long as it fits itself, since it stands for the most; without it the request is a sliding one,
     and where not even the last turn fits, a zero one.
     """
-    turn_start = history.turn_start
-    if plan.summary is not None and plan.summary.tokens > room:
+    summary = plan.summary
+    if summary is not None and summary.tokens > limit:
         plan = plan._replace(summary=None, summarised=0, stepped_down="sliding")
-    room -= plan.summary.tokens if plan.summary else 0
-    first = bisect_left(history.turns, True, key=lambda start: history.spoken_tokens(start, turn_start) <= room)
-    start = max(plan.start, history.turns[first])
+        summary = None
+    told = 0 if summary is None else summary.tokens
+    turn_start = history.turn_start
+    start = plan.start
+    if cut_start > start and _starts_turn(history, cut_start):
+        start = cut_start
+    if told + history.spoken_tokens(start, turn_start) > limit:
+        mark = max(0, int(low * limit) - told)
+        first = bisect_left(history.turns, True, key=lambda turn: history.spoken_tokens(turn, turn_start) <= mark)
+        start = max(plan.start, history.turns[first])
     stepped_down = "zero" if plan.stepped_down and start == turn_start else plan.stepped_down
-    return plan._replace(start=start, stepped_down=stepped_down)
+    return plan._replace(start=start, stepped_down=stepped_down, trimmed=True)
+
+
+def _starts_turn(history: History, position: int) -> bool:
+    """Whether a turn starts there, as things stand now."""
+    turn = bisect_left(history.turns, position)
+    return history.turns[turn : turn + 1] == [position]
+
+
+def _with_documents(history: History, plan: Plan, room: int, *, is_cut: bool) -> Plan:
+    """The plan with the current turn's documents, where they fit and nothing else was cut for the whole budget."""
+    documents = documents_note(history)
+    if documents is None:
+        return plan
+    if is_cut or documents.tokens > room:
+        return plan._replace(trimmed=True)
+    return plan._replace(documents=documents)
+
+
+def _is_cut_to_fit(input_cut: InputCut | None, frame: Frame, budget: Budget) -> bool:
+    """Whether the current input was cut for the whole budget, not for its own share."""
+    for_its_share = budget.input is not None and frame.fixed_tokens + budget.input <= budget.request
+    return input_cut is not None and not for_its_share
