@@ -101,6 +101,14 @@ def test_modes_that_are_level_are_all_named(build: Build) -> None:
     )
 
 
+def test_mode_that_is_level_with_the_baseline_is_not_related_to_it(build: Build) -> None:
+    """Where the baseline is one of those that are level, in whatever order, its 100 % says nothing."""
+    compared = build(sliding=(300, 1000), full=(300, 1000), baseline="full")
+    assert answer(compared) == (
+        f"sliding and full cost least {AMONG}: $0.000450 a session, with 100.0% of the facts in context."
+    )
+
+
 def test_of_two_at_one_price_the_one_that_keeps_more_is_named(build: Build) -> None:
     """At equal cost recall decides, whatever the order of the modes."""
     assert answer(build(full=(400, 1000), sliding=(300, 960), summary=(300, 970))).startswith("summary costs")

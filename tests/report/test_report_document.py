@@ -220,9 +220,12 @@ def test_hostile_text_is_shown_as_text(build: Build, text: str) -> None:
         form.encode()
 
 
-@pytest.mark.parametrize("name", ["=1+1", "+1", "-1", "@x", "\tx"])
-def test_csv_holds_no_formula(build: Build, name: str) -> None:
-    """A name that a spreadsheet would calculate is text there: of a mode, a model, a rule, a profile."""
+@pytest.mark.parametrize(
+    ("name", "cell"),
+    [("=1+1", "'=1+1"), ("+1", "'+1"), ("-1", "'-1"), ("@x", "'@x"), ("\tx", r"'\tx"), ("a\x1b[1m", r"a\x1b[1m")],
+)
+def test_csv_holds_no_formula(build: Build, name: str, cell: str) -> None:
+    """A name that a spreadsheet or a terminal would act upon is text: of a mode, a model, a rule, a profile."""
     [row] = csv.DictReader(io.StringIO(as_csv(build(full=(10,)))))
     assert row["mode"] == "full"
     compared = build(full=(10,))
@@ -238,7 +241,8 @@ def test_csv_holds_no_formula(build: Build, name: str) -> None:
         ),
     )
     [row] = csv.DictReader(io.StringIO(as_csv(named)))
-    assert [row[key] for key in ("mode", "model", "cache_rule", "latency_profile")] == [f"'{name}"] * 4
+    assert [row[key] for key in ("mode", "model", "cache_rule", "latency_profile")] == [cell] * 4
+    assert "\x1b" not in as_markdown(named) + as_table(named)
 
 
 def test_csv_has_what_a_spreadsheet_wants(build: Build) -> None:
