@@ -101,7 +101,7 @@ def _mode_texts(config: ContextConfig, totals: ModeTotals, window: int) -> Itera
         reasons = ", ".join(f"{reason}: {count:,}" for reason, count in sorted(totals.unsendable.items()))
         yield (
             f"{counted(totals.unsendable.total(), 'request')} cannot be sent within the budget ({reasons}); "
-            f"counted 0 in recall, left out of the means"
+            f"counted 0 in recall, left out of means and costs"
         )
     if totals.stepped_down:
         steps = ", ".join(f"{count} to {step}" for step, count in sorted(totals.stepped_down.items()))

@@ -128,9 +128,9 @@ def test_notes_on_modes(build: Build) -> None:
     compared.modes["summary"].stepped_down.update(sliding=3, zero=1)
     compared.data.open_requests = 1
     assert before(dataclasses.replace(compared, configs=configs)) == [
-        "full: 1 request cannot be sent within the budget (input: 1); counted 0 in recall, left out of the means",
+        "full: 1 request cannot be sent within the budget (input: 1); counted 0 in recall, left out of means and costs",
         "summary: --max-tokens 200000 is clamped to 126000, the window of 128000 less the reserved output",
-        "summary: 2 requests cannot be sent within the budget (input: 2); counted 0 in recall, left out of the means",
+        "summary: 2 requests cannot be sent within the budget (input: 2); counted 0 in recall, left out of means and costs",
         "summary: requests stepped down to a simpler mode: 3 to sliding, 1 to zero",
         "1 open request: the record ends before the reply, so only input is billed",
     ]
