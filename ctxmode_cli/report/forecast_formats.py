@@ -46,7 +46,7 @@ def forecast_table(forecast: Forecast, *, width: int | None = None, colour: bool
     console = plain_console(colour=colour)
     rows = list(point_rows(forecast, milestones(forecast.turns)))
     table = fitted_table(rows, columns_of(rows), console, width)
-    notes = [wrapped(visible(f"note: {line}"), console, width, "      ") for line in forecast_notes(forecast)]
+    notes = [wrapped(visible(line), console, width, "note: ") for line in forecast_notes(forecast)]
     lines = [wrapped(visible(line), console, width) for line in break_even_lines(forecast)]
     first, last = (wrapped(visible(text(forecast)), console, width) for text in (forecast_heading, forecast_answer))
     charts = [part for drawn in _charts(forecast, width=width, colour=colour) for part in (drawn, "")]

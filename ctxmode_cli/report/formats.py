@@ -13,6 +13,7 @@ from ctxmode_cli.report.document import document
 from ctxmode_cli.report.rows import Column, Row, columns_of, table_rows
 from ctxmode_cli.report.table import as_table
 from ctxmode_cli.report.text import heading, notes_lines
+from ctxmode_cli.report.visible import visible
 
 _UNSHOWN = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control, bidirectional and surrogate characters; JSON itself escapes the controls of ASCII."""
@@ -57,7 +58,7 @@ def as_markdown(comparison: Comparison) -> str:
     rows = table_rows(comparison)
     notes = [f"- {escaped(line)}" for line in notes_lines(comparison)]
     table = markdown_table(rows, columns_of(rows))
-    return "\n".join([heading(comparison), "", *table, "", *notes, "", escaped(answer(comparison))]) + "\n"
+    return "\n".join([escaped(heading(comparison)), "", *table, "", *notes, "", escaped(answer(comparison))]) + "\n"
 
 
 def markdown_table(rows: Sequence[Row], columns: Sequence[Column]) -> Iterator[str]:
@@ -80,8 +81,10 @@ EXTENSIONS = {".json": "json", ".jsonl": "jsonl", ".csv": "csv", ".md": "markdow
 
 
 def _inert(value: Any) -> Any:
-    """A cell that no spreadsheet takes for a formula."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in "=+-@\t\r" else value
+    """A cell that no spreadsheet takes for a formula, and no terminal for a command."""
+    if not isinstance(value, str):
+        return value
+    return f"'{visible(value)}" if value[:1] in "=+-@\t\r" else visible(value)
 
 
 def _markdown_row(cells: Iterable[str]) -> str:
@@ -89,5 +92,5 @@ def _markdown_row(cells: Iterable[str]) -> str:
 
 
 def escaped(text: str) -> str:
-    """`text` with everything escaped that Markdown, HTML or a formula's dollars would act on."""
-    return "".join(f"\\{char}" if char in "\\`*_[]<>|#&~$" else char for char in text)
+    """`text` with everything escaped that Markdown, HTML, a formula's dollars or a terminal would act on."""
+    return "".join(f"\\{char}" if char in "\\`*_[]<>|#&~$" else char for char in visible(text))

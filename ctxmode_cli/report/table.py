@@ -30,7 +30,7 @@ def as_table(comparison: Comparison, *, width: int | None = None, colour: bool =
     console = plain_console(colour=colour)
     rows = table_rows(comparison)
     first = wrapped(heading(comparison), console, width)
-    notes = [wrapped(f"note: {line}", console, width, "      ") for line in notes_lines(comparison)]
+    notes = [wrapped(line, console, width, "note: ") for line in notes_lines(comparison)]
     last = wrapped(visible(answer(comparison)), console, width)
     return "\n".join([first, "", *fitted_table(rows, columns_of(rows), console, width), "", *notes, "", last, ""])
 
@@ -85,9 +85,9 @@ def _grid(rows: Sequence[Row], columns: Sequence[Column], gap: int) -> Table:
     return table
 
 
-def wrapped(text: str, console: Console, width: int | None, indent: str = "") -> str:
-    """`text` in lines of the terminal's width, in which a Chinese character takes two columns."""
+def wrapped(text: str, console: Console, width: int | None, prefix: str = "") -> str:
+    """`prefix` and `text` in lines of the terminal's width, in which a Chinese character takes two columns."""
     if width is None:
-        return text
-    lines = Text(text).wrap(console, max(1, width - len(indent)))
-    return f"\n{indent}".join(line.plain.rstrip() for line in lines)
+        return prefix + text
+    lines = Text(text).wrap(console, max(1, width - len(prefix)))
+    return prefix + f"\n{' ' * len(prefix)}".join(line.plain.rstrip() for line in lines)
