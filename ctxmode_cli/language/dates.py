@@ -12,7 +12,11 @@ from ctxmode_cli.language.rewriting import Rewrite
 
 ANY_YEAR = "y0000 "
 _DAYS_IN_MONTH = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
-_NOT_IN_NUMBER = r"(?<![\d.:/])"
+_HOURS, _MINUTES, _NOON = 24, 60, 12
+_NIGHTFALL, _FORENOON = 5, 11
+"""The first hour that is called one of the night, and of noon, on a clock of twelve."""
+_PAST = {"half past": 30, "半": 30, "quarter past": 15, "1刻": 15, "3刻": 45, "quarter to": -15}
+"""Minutes."""
 _TIME_ENDS = r"(?![.:/]?\d)"
 _DATE_ENDS = r"(?![.:/-]?\d)"
 
@@ -30,7 +34,7 @@ def days() -> tuple[Rewrite, ...]:
     day = rf"(?:the )?(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?|(?P<ordinal>{ordinal}))(?![^\W_]|[.:/-]\d)"
     year = r"(?:[ \n](?P<year>[12]\d{3})(?![\d:/-]))?"
     patterns = (
-        r"(?:(?P<year>\d{4})年)?(?P<month>\d{1,2})月(?P<day>\d{1,2})[日号]?(?!\d)",
+        r"\d{1,4}(?:(?<=\d{4})年\d{1,2})?月\d{1,2}[日号]?(?!\d)",
         rf"[12]\d{{3}}(?P<sep>[-/.])\d{{1,2}}(?P=sep)\d{{1,2}}{_DATE_ENDS}",
         rf"[ \n\0]{month}[ \n]{{1,2}}{day}{year}",
         rf"[ \n\0]{day} (?:of )?{month}(?![^\W_]){year}",
@@ -39,7 +43,7 @@ def days() -> tuple[Rewrite, ...]:
     )
     chinese, iso, month_first, day_first, slashes, short = map(re.compile, patterns)
     return (
-        Rewrite(chinese, _from_chinese),
+        Rewrite(chinese, _from_digits),
         Rewrite(iso, _from_digits),
         Rewrite(month_first, _from_english),
         Rewrite(day_first, _from_english),
@@ -60,18 +64,16 @@ def times() -> tuple[Rewrite, ...]:
     past = r"(?P<past>half past|quarter past|quarter to) "
     hour, minute = r"(?P<hour>\d{1,2})", r"(?::(?P<minute>\d\d))?"
     behind = rf"(?: o[' ]?clock)?(?: (?P<half>[ap])[ \n]?m| (?:in the|at) (?P<part>{english}))(?![^\W_])"
+    chinese = r"(?:点钟?|时(?![间候段长]))(?:(?P<past>半|1刻|3刻)|(?P<minutes>\d{1,2})分?|整)?"
+    clock = rf"{hour}(?:{chinese}|:(?P<minute>\d\d)(?::\d\d)?{_TIME_ENDS})"
     patterns = (
         rf"[ \n\0](?:{past})?{hour}{minute}{behind}",
         rf"[ \n\0](?P<part>{english}) (?:{past})?{hour}{minute}{_TIME_ENDS}(?![^\W_])",
-        rf"(?P<part>{before})?{_NOT_IN_NUMBER}{hour}(?:点钟?|时(?![间候段长]))(?:(?P<past>半|1刻|3刻)|(?P<minute>\d{{1,2}})分?|整)?",
-        rf"(?P<part>{before})?{_NOT_IN_NUMBER}{hour}:(?P<minute>\d\d)(?::\d\d)?{_TIME_ENDS}",
+        rf"(?P<part>{before}){clock}",
+        clock,
         r"[ \n\0](?P<word>noon|midnight)(?![^\W_])",
     )
     return tuple(Rewrite(re.compile(pattern), _time) for pattern in patterns)
-
-
-def _from_chinese(match: re.Match[str]) -> str:
-    return _day(match, match["year"], int(match["month"]), int(match["day"]))
 
 
 def _from_english(match: re.Match[str]) -> str:
@@ -84,19 +86,24 @@ def _from_english(match: re.Match[str]) -> str:
 
 def _from_digits(match: re.Match[str]) -> str:
     """A date in digits: the year stands first or last, where it is named at all."""
-    text, start = match.string, match.start()
-    if text[start - 1].isdigit() or (text[start - 1] in ".:/-" and text[start - 2].isdigit()):
-        return match[0]  # the end of a longer number
+    if _continues_number(match):
+        return match[0]
     numbers = re.findall(r"\d+", match[0])
-    year = next((number for number in numbers if len(number) == 4), None)
-    month, day = (int(number) for number in numbers if number != year)
-    if month > 12:
+    year = next((number for number in numbers if len(number) == len("2024")), None)
+    month, day = (int(number) for number in numbers if number is not year)
+    if month > len(_DAYS_IN_MONTH) and "月" not in match[0]:
         month, day = day, month
     return _day(match, year, month, day)
 
 
+def _continues_number(match: re.Match[str]) -> bool:
+    """Whether digits, or digits and a mark that binds them, stand right before what was found."""
+    before = match.string[max(0, match.start() - 2) : match.start()]
+    return before[-1:].isdigit() or (before[-1:] in {".", ":", "/", "-"} and before[:1].isdigit())
+
+
 def _day(match: re.Match[str], year: str | None, month: int, day: int) -> str:
-    if not (1 <= month <= 12 and 1 <= day <= _DAYS_IN_MONTH[month - 1]):
+    if not (1 <= month <= len(_DAYS_IN_MONTH) and 1 <= day <= _DAYS_IN_MONTH[month - 1]):
         return match[0]
     return f"{f'y{year} ' if year else ANY_YEAR}d{month:02}{day:02}"
 
@@ -106,21 +113,22 @@ def _time(match: re.Match[str]) -> str:
     lead = match[0][0] if match[0][0] in " \n\0" else ""
     if word := found.get("word"):
         return f"{lead}t{'1200' if word == 'noon' else '0000'}"
-    hour, minute = int(found["hour"]), int(found.get("minute") or 0)
-    minute += {"half past": 30, "半": 30, "quarter past": 15, "1刻": 15, "3刻": 45}.get(found.get("past") or "", 0)
-    hour = _on_24_hours(hour, found.get("half"), found.get("part"))
-    if found.get("past") == "quarter to":
-        hour, minute = (hour - 1) % 24, 45
-    return f"{lead}t{hour:02}{minute:02}" if hour < 24 and minute < 60 else match[0]
+    if match[0][0].isdigit() and match.string[match.start() - 1] != "-" and _continues_number(match):
+        return match[0]
+    hour = _on_24_hours(int(found["hour"]), found.get("half"), found.get("part"))
+    minute = int(found.get("minute") or found.get("minutes") or 0) + _PAST.get(found.get("past") or "", 0)
+    if minute < 0:
+        hour, minute = (hour - 1) % _HOURS, minute + _MINUTES
+    return f"{lead}t{hour:02}{minute:02}" if hour < _HOURS and minute < _MINUTES else match[0]
 
 
 def _on_24_hours(hour: int, half: str | None, part: str | None) -> int:
+    """The hour of the day, by a.m. or p.m. or the word for a part of the day; without either as it is written."""
     parts = numbers_data()["times"]
-    after_noon = part in parts["afternoon"] or half == "p" or (part in parts["noon"] and hour < 11)
-    if part in parts["night"]:
-        return 0 if hour == 12 else hour + 12 if 5 <= hour < 12 else hour
-    if after_noon:
-        return hour + 12 if hour < 12 else hour
-    if (half == "a" or part in parts["morning"]) and hour == 12:
-        return 0
+    if part in parts["night"]:  # from the evening to the small hours
+        return (hour + _NOON) % _HOURS if _NIGHTFALL <= hour <= _NOON else hour
+    if half == "p" or part in parts["afternoon"] or (part in parts["noon"] and hour < _FORENOON):
+        return hour + _NOON if hour < _NOON else hour
+    if half == "a" or part in parts["morning"]:
+        return hour % _NOON if hour == _NOON else hour
     return hour

@@ -7,20 +7,22 @@ the plain text, and how far a negation reaches is seen in the marked one, at the
 
 import re
 import unicodedata
+from collections.abc import Sequence
 from functools import cache
-from typing import NamedTuple
 
+from ctxmode_cli.language.rewriting import Rewrite, rewrite
 from ctxmode_cli.language.script import simplified_characters
 
 CJK_START = "\u2e80"
 """From here on, scripts are written without spaces between words."""
 BREAK = "\n"
 LISTING = "、"
+MARKS = f" {BREAK}{LISTING}"
 BOUNDARY = "\0"
 """Between two texts that are folded together: nothing is read across it."""
 
 _PUNCTUATION = {
-    **dict.fromkeys("()[]{}<>\"`*_=\t《》〈〉“”„«»「」『』【】〔〕·•・‧", " "),
+    **dict.fromkeys('()[]{}<>"`*_=\t《》〈〉“”„«»「」『』【】〔〕·•・‧', " "),
     **dict.fromkeys("!?;|\n\r\v\f\x1c\x1d\x1e\x1f\x85\u2028\u2029。¿¡…", BREAK),
     **dict.fromkeys("‐‑‒–—―−~〜～", "-"),
     **dict.fromkeys("‘’‛′", "'"),
@@ -34,13 +36,6 @@ _UNITS = "kg|km|cm|mm|mg|ml|gb|mb|tb|kb|am|pm|mph|kwh|usd|eur|gbp|cny|rmb|hkd|jp
 _CJK = f"[{CJK_START}-\U0010ffff]"
 
 
-class Step(NamedTuple):
-    """A replacement that folding makes in the whole text. Patterns begin with what is found quickest."""
-
-    pattern: re.Pattern[str]
-    replacement: str
-
-
 def fold(text: str) -> str:
     r"""`text` with all that carries no meaning made alike, and with marks where clauses end.
 
@@ -50,14 +45,16 @@ def fold(text: str) -> str:
     tool calls and results often carry Chinese that way. A lone surrogate, which no UTF-8 can carry, becomes U+FFFD.
     """
     if "\\u" in text:
-        text = ESCAPES.sub(unescape, text)
-    text = fold_characters(text)
-    for pattern, replacement in STEPS:
-        text = pattern.sub(replacement, text)
-    text = MARK_RUNS.sub(strongest, text)
-    if not text.isascii():
-        text = CJK_SPACES.sub("", text)
-    return text.strip(" \n、")
+        text = rewrite(text, UNESCAPING)
+    return rewrite(fold_characters(text), FOLDING).strip(MARKS)
+
+
+def fold_together(texts: Sequence[str]) -> str:
+    """The folded texts as one, with a boundary around each: one pass over all is much quicker than many."""
+    folded = fold(BOUNDARY.join(texts))
+    if folded.count(BOUNDARY) != len(texts) - 1:  # a text has that character itself
+        folded = BOUNDARY.join(fold(text).replace(BOUNDARY, " ") for text in texts)
+    return f"{BOUNDARY}{folded}{BOUNDARY}"
 
 
 def plain(folded: str) -> str:
@@ -95,27 +92,34 @@ def _characters() -> dict[int, str | None]:
     return table
 
 
-def unescape(escapes: re.Match[str]) -> str:
+def _unescaped(escapes: re.Match[str]) -> str:
     """The characters of a run of JSON escapes, which are UTF-16: an emoji is two of them."""
     return bytes.fromhex(escapes[0].replace("\\u", "")).decode("utf-16-be", "replace")
 
 
-def strongest(marks: re.Match[str]) -> str:
+def _strongest(marks: re.Match[str]) -> str:
     """The one mark that a run of marks comes to."""
     run = marks[0]
-    return BREAK if BREAK in run else LISTING if LISTING in run else " "
+    if BREAK in run:
+        return BREAK
+    return LISTING if LISTING in run else " "
 
 
-ESCAPES = re.compile(r"(?:\\u[0-9a-fA-F]{4})+")
-MARK_RUNS = re.compile("[ \n、][ \n、]+")
-CJK_SPACES = re.compile(f" (?:(?={_CJK})|(?<={_CJK} ))")
-STEPS = (
-    Step(re.compile(r"(?<=[$€£¥]) +(?=\d)"), ""),
-    Step(re.compile(r",(?=\d{3}(?!\d))(?<=\d,)(?<!\d{4},)"), ""),  # digit grouping
-    Step(re.compile(r"\.0(?<=\d\.0)(?<!\.\d\.0)(?<!\.\d\d\.0)0*(?!\.?\d)"), ""),  # not of a version, 1.2.0
-    Step(re.compile(r" -+ ?(?=\d)(?:(?<=\d -)|(?<=\d - )|(?<=\d --))|--+"), "-"),
-    Step(re.compile(r"[.,:](?:(?!\d)|(?<!\d.)|(?<=,))"), BREAK),
-    Step(re.compile(r"[/'-](?:(?<=/)(?:(?!\d)|(?<!\d/))|(?<=')(?:(?!\w)|(?<!\w'))|(?<=-)(?:(?!\d)|(?<=[^\d \n\0]-)))"), " "),
-    Step(re.compile(rf"\d(?=(?:{_UNITS})(?![^\W_]))"), r"\g<0> "),
-    Step(re.compile(r" %(?<=\d %)"), "%"),
+UNESCAPING = (Rewrite(re.compile(r"(?:\\u[0-9a-fA-F]{4})+"), _unescaped),)
+FOLDING = tuple(
+    Rewrite(re.compile(pattern), replacement)
+    for pattern, replacement in (
+        (r"(?<=[$€£¥]) +(?=\d)", ""),
+        (r",(?=\d{3}(?!\d))(?<=\d,)(?<!\d{4},)", ""),  # digit grouping
+        (r"\.0(?<=\d\.0)(?<!\.\d\.0)(?<!\.\d\d\.0)0*(?!\.?\d)", ""),  # not of a version, 1.2.0
+        (r" -+ ?(?=\d)(?:(?<=\d -)|(?<=\d - )|(?<=\d --))|--+", "-"),  # a range
+        (f"-(?:(?={_CJK})|(?<={_CJK}-))", LISTING),
+        (r"[.,:](?:(?!\d)|(?<!\d.)|(?<=,))", BREAK),
+        (r"/(?:(?!\d)|(?<!\d/))|'(?:(?!\w)|(?<!\w'))|-(?:(?!\d)|(?<=[^\d \n\0]-))", " "),  # -5 keeps its sign
+        (rf"\d(?=(?:{_UNITS})(?![^\W_]))", r"\g<0> "),
+        (r" %(?<=\d %)", "%"),
+        (r"[ \n、][ \n、]+", _strongest),
+        (f" (?:(?={_CJK})|(?<={_CJK} ))", ""),
+    )
 )
+"""All that folding does to more than a character; patterns begin with what is found quickest."""

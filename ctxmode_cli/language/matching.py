@@ -15,10 +15,9 @@ from ahocorasick_rs import AhoCorasick, Implementation
 from ctxmode_cli.conversation.conversation import Fact
 from ctxmode_cli.conversation.message import Message, content_text
 from ctxmode_cli.language.boundaries import part_of
-from ctxmode_cli.language.fold import BOUNDARY, fold, plain
+from ctxmode_cli.language.fold import BOUNDARY, fold_together, plain
 from ctxmode_cli.language.negation import is_denied
-from ctxmode_cli.language.readings import TEXT, forms_by_view, rewrites_of
-from ctxmode_cli.language.rewriting import rewrite
+from ctxmode_cli.language.readings import TEXT, forms_of, view_texts
 
 
 class Mention(NamedTuple):
@@ -31,17 +30,27 @@ class Mention(NamedTuple):
     denied: bool
 
 
+class Match(NamedTuple):
+    """An occurrence of a form in a view of a text."""
+
+    facts: tuple[int, ...]
+    """Indexes of the facts that have the form."""
+    start: int
+    end: int
+    part_of: str | None
+    """What longer thing it is a part of; None for a whole value."""
+
+
 class FactMatcher:
     """Finds all facts of a conversation in a text with one automaton over the forms of their values and aliases."""
 
     def __init__(self, facts: Sequence[Fact]) -> None:
         self._negative = [fact.negative for fact in facts]
         owners: dict[str, dict[str, dict[int, None]]] = {}
-        for index, fact in enumerate(facts):
-            for view, form in forms_by_view(fact):
-                owners.setdefault(form, {}).setdefault(view, {})[index] = None
-        self._views = sorted({view for views in owners.values() for view in views})
-        self._owners = {view: [tuple(views.get(view, ())) for views in owners.values()] for view in self._views}
+        for fact, view, form in forms_of(facts):
+            owners.setdefault(form, {}).setdefault(view, {})[fact] = None
+        self.views = {TEXT, *(view for views in owners.values() for view in views)}
+        self._owners = {view: [tuple(views.get(view, ())) for views in owners.values()] for view in self.views}
         """For each view, the facts that look for each form in it."""
         # Quicker to build than the default, and hardly slower to run: conversations are short.
         self._automaton = AhoCorasick(owners, implementation=Implementation.ContiguousNFA)
@@ -62,26 +71,22 @@ class FactMatcher:
                 places.setdefault(fact, set()).add(place)
         return {fact: sorted(positions) for fact, positions in places.items()}
 
+    def matches(self, view: str, text: str) -> Iterator[Match]:
+        """Every occurrence of a form in a plain view of a text."""
+        owners = self._owners[view]
+        for form, start, end in self._automaton.find_matches_as_indexes(text, overlapping=True):
+            if owners[form]:
+                yield Match(owners[form], start, end, part_of(text, start, end))
+
     def _mentions(self, texts: Sequence[str]) -> Iterator[Mention]:
-        folded = fold_together(texts)
-        for view in self._views:
-            marked = rewrite(folded, rewrites_of(view))
-            text, owners = plain(marked), self._owners[view]
+        for view, marked in view_texts(fold_together(texts), self.views).items():
             ends = list(accumulate(len(part) + 1 for part in marked[1:].split(BOUNDARY)))
-            for form, start, end in self._automaton.find_matches_as_indexes(text, overlapping=True):
-                if owners[form] and part_of(text, start, end) is None:
+            for facts, start, end, longer in self.matches(view, plain(marked)):
+                if longer is None:
                     denied = is_denied(marked, start, end)
                     place = bisect_right(ends, start - 1)
-                    for fact in owners[form]:
+                    for fact in facts:
                         yield Mention(fact, place, denied)
-
-
-def fold_together(texts: Sequence[str]) -> str:
-    """The folded texts as one, with a boundary around each: one pass over all is much quicker than many."""
-    folded = fold(BOUNDARY.join(texts))
-    if folded.count(BOUNDARY) != len(texts) - 1:  # a text has that character itself
-        folded = BOUNDARY.join(fold(text).replace(BOUNDARY, " ") for text in texts)
-    return f"{BOUNDARY}{folded}{BOUNDARY}"
 
 
 def message_text(message: Message) -> str:

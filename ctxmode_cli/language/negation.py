@@ -86,13 +86,16 @@ def _patterns() -> _Patterns:
     data = tomllib.loads(data_file("language/negation.toml").read_text(encoding="utf-8"))
     zh, en = data["zh"], data["en"]
     between = rf"(?: ?(?:{_either(zh['between'])})| (?:{_either(en['between'])})(?![a-z]))*"
-    items = rf"(?:(?:{zh['item']})(?:{_either(zh['listed'])})| {en['item']} (?:{_either(en['listed'])})(?![a-z]))"
+    english_item = rf" {en['item']} (?:{_either(en['listed'])})(?![a-z])"
+    item = rf"(?:{zh['item']}(?:{_either(zh['listed'])})|{english_item})"
     cue = rf"(?P<cue>{_either(zh['cues'])}|(?<![^\W_])(?:{_either(en['cues'])})(?![a-z]))"
     direct = rf"(?P<direct>{_either(zh['direct'])}|(?<![^\W_])(?:{_either(en['direct'])}))"
     return _Patterns(
-        hint=re.compile(_either(_shortest([*zh["cues"], *zh["direct"], *zh["hints"], *en["cues"], *en["direct"], *en["hints"]]))),
+        hint=re.compile(
+            _either(_shortest([*zh["cues"], *zh["direct"], *zh["hints"], *en["cues"], *en["direct"], *en["hints"]]))
+        ),
         harmless=re.compile(rf"{_either(zh['harmless'])}|(?<![^\W_])(?:{_either(en['harmless'])})(?![a-z])"),
-        before=re.compile(rf"(?:{cue}{between}(?:(?<!不是){items}{between})*|{direct})\Z"),
+        before=re.compile(rf"(?:{cue}{between}(?:(?<!不是){item}{between})*|{direct}(?:{english_item})*)\Z"),
         asking=re.compile(zh["asking"]),
         restricted=re.compile(f" (?:{_either(en['restricted'])})(?![a-z])"),
         question=re.compile(f"(?:{_either(en['questions'])})(?![a-z])"),

@@ -6,14 +6,21 @@ formed: 三四个 is "three or four". A hundred things that begin with 一 are n
 
 import re
 import tomllib
+from decimal import Decimal
 from functools import cache
+from math import prod
 from typing import Any
 
 from ctxmode_cli.data import data_file
 from ctxmode_cli.language.rewriting import Rewrite
 
-_DIGITS = {char: value for value, chars in enumerate(("〇零", "一", "二两", "三", "四", "五", "六", "七", "八", "九")) for char in chars}
+_DIGITS = {
+    char: value
+    for value, chars in enumerate(("〇零", "一", "二两", "三", "四", "五", "六", "七", "八", "九"))
+    for char in chars
+}
 _MAGNITUDES = {"十": 10, "百": 100, "千": 1000, "万": 10**4, "亿": 10**8}
+_TEN, _HUNDRED, _MYRIAD = 10, 100, 10**4
 NUMERALS = frozenset(_DIGITS) | frozenset(_MAGNITUDES)
 """The characters of Chinese numbers."""
 
@@ -24,50 +31,46 @@ def chinese_number(numeral: str) -> int | None:
     Digits alone are read one by one where there are three or a zero (二〇二四); 三四 is "three or four". A last digit
     behind a hundred or more counts tenths of it (三千五 is 3500), as it is spoken.
     """
-    if not _MAGNITUDES.keys() & set(numeral):
-        spelled = len(numeral) != 2 or not {"零", "〇"}.isdisjoint(numeral)
-        return int("".join(str(_DIGITS[char]) for char in numeral)) if spelled else None
+    if _MAGNITUDES.keys().isdisjoint(numeral):
+        pair = len(numeral) == len("三四") and {"零", "〇"}.isdisjoint(numeral)
+        return None if pair else int("".join(str(_DIGITS[char]) for char in numeral))
     total = section = 0
     digit: int | None = None
-    last = 0
+    unit = 1
     for char in numeral:
         if char in _DIGITS:
             if digit:
                 return None
-            digit, last = _DIGITS[char], last if _DIGITS[char] else 1
+            digit = _DIGITS[char]
+            unit = unit if digit else _TEN  # behind a zero, a digit counts for itself
             continue
         size = _MAGNITUDES[char]
-        if digit is None and (size != 10 or section):
+        if digit is None and (size != _TEN or section):
             return None
-        if size < 10**4:
+        if size < _MYRIAD:
             section += (1 if digit is None else digit) * size
         else:
             total, section = (total + section + (digit or 0)) * size, 0
-        digit, last = None, size
-    return total + section + (digit or 0) * (last // 10 if last > 10 else 1)
+        digit, unit = None, size
+    return total + section + (digit or 0) * max(1, unit // _TEN)
 
 
 def english_number(words: str) -> int | None:
-    """The number that English words (and digits among them) stand for; None where they are not well formed."""
+    """The number that English words stand for; None where they are not well formed ("one two", "twenty twelve")."""
     table = numbers_data()["english"]
-    total = section = 0
-    last = 0
-    for word in words.split():
-        if word == "and":
-            continue
-        if size := table["magnitudes"].get(word):
-            if size == 100:
-                section = (section or 1) * size
-            else:
-                total, section = total + (section or 1) * size, 0
-            last = size
-            continue
-        value = table["words"][word]
-        if 0 < last < 20 or (20 <= last < 100 and value >= 10):
-            return None
-        section += value
-        last = value
-    return total + section
+    total = group = 0
+    for word in words.replace(" and ", " ").split():
+        if (size := table["magnitudes"].get(word)) == _HUNDRED:
+            group = (group or 1) * size
+        elif size:
+            total, group = total + (group or 1) * size, 0
+        else:
+            value = table["words"][word]
+            tens, ones = group % _HUNDRED, group % _TEN
+            if tens and (ones or tens == _TEN or value >= _TEN):
+                return None
+            group += value
+    return total + group
 
 
 @cache
@@ -97,8 +100,7 @@ def numerals() -> tuple[Rewrite, ...]:
 
     return (
         Rewrite(re.compile(f"[{''.join(sorted(NUMERALS))}]+"), chinese),
-        Rewrite(re.compile(r"\d+(?:\.\d+)?[百千万亿]+(?![米克瓦])"), _with_magnitude),
-        Rewrite(re.compile(rf"\d+(?:\.\d+)? (?:{sizes})(?![^\W_])"), _with_magnitude),
+        Rewrite(re.compile(rf"\d+(?:\.\d+)?(?:[百千万亿]+(?![米克瓦])| (?:{sizes})(?![^\W_]))"), _with_magnitude),
         Rewrite(re.compile(rf"[ \n\0](?:{words})(?: (?:and )?(?:{words}))*(?![^\W_]| (?:{ordinals}))"), english),
     )
 
@@ -106,20 +108,19 @@ def numerals() -> tuple[Rewrite, ...]:
 @cache
 def amounts() -> tuple[Rewrite, ...]:
     """Rewrites of amounts to a number without needless zeros, and one name for its unit."""
-    units = numbers_data()["units"]
-    symbols = {name: unit for unit, names in units.items() for name in names if name in "$€£¥"}
-    names = sorted(((name, unit) for unit, names in units.items() for name in names), key=lambda pair: -len(pair[0]))
-    groups = "|".join(f"({name if name[0] != '$' else re.escape(name)})" for name, _ in names)
-
-    def named(match: re.Match[str]) -> str:
-        assert match.lastindex is not None
-        return f"{match[0][0]} {names[match.lastindex - 1][1]}"
-
+    data = numbers_data()
+    names = {name: unit for unit, names in data["units"].items() for name in names}
+    listed = "|".join(sorted((name for name in names if name not in "$€£¥"), key=len, reverse=True))
+    opening = "".join({name[0] for name in names})
+    not_units = "|".join(data["not_units"])
     return (
         Rewrite(re.compile(r"百分之(\d+(?:\.\d+)?)"), r"\1%"),
         Rewrite(re.compile(r"\.(?<=\d\.)(\d*?)0+(?![\d.])"), lambda match: f".{match[1]}" if match[1] else ""),
-        Rewrite(re.compile(r"([$€£¥])(\d+(?:\.\d+)?)"), lambda match: f"{match[2]} {symbols[match[1]]}"),
-        Rewrite(re.compile(rf"\d ?(?:{groups})(?![a-z0-9])"), named),
+        Rewrite(re.compile(r"([$€£¥])(\d+(?:\.\d+)?)"), lambda match: f"{match[2]} {names[match[1]]}"),
+        Rewrite(
+            re.compile(rf"\d(?=[ {opening}]) ?(?!{not_units})({listed})(?![a-z0-9])"),
+            lambda match: f"{match[0][0]} {names[match[1]]}",
+        ),
     )
 
 
@@ -131,11 +132,9 @@ def numbers_data() -> dict[str, Any]:
 
 def _with_magnitude(match: re.Match[str]) -> str:
     """12.5万 or "12.5 million" in digits."""
-    number = re.match(r"[\d.]+", match[0])
-    assert number is not None
-    value = float(number[0])
-    rest = match[0][number.end() :].strip()
-    sizes = {**_MAGNITUDES, **numbers_data()["english"]["magnitudes"]}
-    for size in [rest] if rest.isascii() else rest:
-        value *= sizes[size]
-    return f"{value:.6f}".rstrip("0").rstrip(".")
+    number = match[0].rstrip("".join(_MAGNITUDES)).partition(" ")[0]
+    behind = match[0].removeprefix(number).strip()
+    sizes = numbers_data()["english"]["magnitudes"] | _MAGNITUDES
+    names = [behind] if behind.isascii() else behind
+    value = Decimal(number) * prod(sizes[name] for name in names)
+    return f"{value.normalize():f}"
