@@ -45,12 +45,15 @@ def chinese_number(numeral: str) -> int | None:
             unit = unit if digit else _TEN  # behind a zero, a digit counts for itself
             continue
         size = _MAGNITUDES[char]
-        if digit is None and (size != _TEN or section):
-            return None
         if size < _MYRIAD:
+            if digit is None and (size != _TEN or section):
+                return None
             section += (1 if digit is None else digit) * size
         else:
-            total, section = (total + section + (digit or 0)) * size, 0
+            section += digit or 0
+            if not section and not total:
+                return None
+            total, section = (total + section * size if size == _MYRIAD else (total + section) * size), 0
         digit, unit = None, size
     return total + section + (digit or 0) * max(1, unit // _TEN)
 

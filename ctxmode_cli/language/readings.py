@@ -76,7 +76,7 @@ def _ways_to_write(texts: Mapping[str, str], reading: str | None) -> Iterator[tu
     if reading:
         view = reading.removeprefix(_FULL)
         yield view, texts[view].removeprefix(ANY_YEAR)
-        if reading == "date":
+        if reading == "date" and _YEAR.search(texts[view]):
             yield view, _YEAR.sub(ANY_YEAR, texts[view])
 
 
