@@ -35,14 +35,14 @@ def test_data_set(path: Path) -> None:
     for conversation in islice(Reading([str(path)]).conversations(), limit):
         totals.add(replay(conversation))
     assert totals.data.probes > 0
-    assert totals.data.unmatched_facts == 0
+    assert totals.data.unmatched_facts <= 0.005 * totals.data.facts  # tests/field/test_field_matching.py lists them
     for part in totals.modes.values():
         assert part.requests == totals.data.requests
         assert part.invalid == {}
         assert part.summary_calls.failed == 0
     full, zero = totals.modes["full"], totals.modes["zero"]
     assert full.recall.value is not None
-    assert full.recall.value >= 0.99
+    assert full.recall.value >= 0.995
     for mode in ("sliding", "summary"):
         part = totals.modes[mode]
         assert zero.recall.value <= part.recall.value <= full.recall.value

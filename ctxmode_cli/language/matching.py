@@ -1,56 +1,92 @@
-"""Which facts are in a text: a first matching of whole values; width, case and spacing do not matter.
+"""Which facts a text carries: whole values in any of their forms, asserted or denied as the fact has it.
 
-A value is whole where it does not continue a longer number or a longer word of a spaced script: `$50` is not in
-`$500`, `12` is not in `2012`, `5日` is not in `15日`. Chinese needs no word boundaries.
+Differences that carry no meaning do not matter (`fold`), numbers and dates are read where the fact's kind says so
+(`readings`), a value is never a part of a longer number or word (`boundaries`), and a statement that denies the value
+does not carry the fact (`negation`). `explain` shows all this for one fact and one text.
 """
 
 from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate
+from typing import NamedTuple
 
 from ahocorasick_rs import AhoCorasick, Implementation
 
 from ctxmode_cli.conversation.conversation import Fact
 from ctxmode_cli.conversation.message import Message, content_text
-from ctxmode_cli.language.fold import fold, is_spaced_word
+from ctxmode_cli.language.boundaries import part_of
+from ctxmode_cli.language.fold import BOUNDARY, fold_together, plain
+from ctxmode_cli.language.negation import is_denied
+from ctxmode_cli.language.readings import TEXT, forms_of, view_texts
 
-_BREAKS = frozenset({r"\n", r"\r", r"\t"})
-"""White space as JSON text writes it: the `n` of a line break does not continue the word after it."""
+
+class Mention(NamedTuple):
+    """A whole value in one of a row of texts."""
+
+    fact: int
+    """Index of the fact."""
+    place: int
+    """Index of the text."""
+    denied: bool
+
+
+class Match(NamedTuple):
+    """An occurrence of a form in a view of a text."""
+
+    facts: tuple[int, ...]
+    """Indexes of the facts that have the form."""
+    start: int
+    end: int
+    part_of: str | None
+    """What longer thing it is a part of; None for a whole value."""
 
 
 class FactMatcher:
-    """Finds all facts of a conversation in a text in one pass, with one automaton over their values and aliases."""
+    """Finds all facts of a conversation in a text with one automaton over the forms of their values and aliases."""
 
     def __init__(self, facts: Sequence[Fact]) -> None:
-        owners: dict[str, set[int]] = {}
-        for index, fact in enumerate(facts):
-            for form in fact.forms:
-                folded = fold(form)
-                if folded:
-                    owners.setdefault(folded, set()).add(index)
-        self._owners = list(owners.values())
+        self._negative = [fact.negative for fact in facts]
+        owners: dict[str, dict[str, dict[int, None]]] = {}
+        for fact, view, form in forms_of(facts):
+            owners.setdefault(form, {}).setdefault(view, {})[fact] = None
+        self.views = {TEXT, *(view for views in owners.values() for view in views)}
+        self._owners = {view: [tuple(views.get(view, ())) for views in owners.values()] for view in self.views}
+        """For each view, the facts that look for each form in it."""
         # Quicker to build than the default, and hardly slower to run: conversations are short.
         self._automaton = AhoCorasick(owners, implementation=Implementation.ContiguousNFA)
 
     def facts_in(self, text: str) -> set[int]:
-        """Indexes of the facts of which the value or an alias is in `text`."""
-        folded = fold(text)
-        matches = self._automaton.find_matches_as_indexes(folded, overlapping=True)
-        forms = {form for form, start, end in matches if is_whole(folded, start, end)}
-        return set().union(*map(self._owners.__getitem__, forms))
+        """Indexes of the facts that `text` carries: it has the value, or denies it where the fact is a denial."""
+        return {fact for fact, _, denied in self._mentions([text]) if denied == self._negative[fact]}
+
+    def contradicted_in(self, text: str) -> set[int]:
+        """Indexes of the facts that `text` contradicts: it denies the value, or has it where the fact is a denial."""
+        return {fact for fact, _, denied in self._mentions([text]) if denied != self._negative[fact]}
 
     def locate(self, messages: Sequence[Message]) -> dict[int, list[int]]:
         """For each fact that occurs at all, the positions of the messages that carry it, in order."""
-        texts = [fold(message_text(message)) for message in messages]
-        ends = list(accumulate(len(text) + 1 for text in texts))
-        joined = "\n".join(texts)  # no folded text has a line break, so that no match crosses it
         places: dict[int, set[int]] = {}
-        for form, start, end in self._automaton.find_matches_as_indexes(joined, overlapping=True):
-            if is_whole(joined, start, end):
-                position = bisect_right(ends, start)
-                for fact in self._owners[form]:
-                    places.setdefault(fact, set()).add(position)
+        for fact, place, denied in self._mentions([message_text(message) for message in messages]):
+            if denied == self._negative[fact]:
+                places.setdefault(fact, set()).add(place)
         return {fact: sorted(positions) for fact, positions in places.items()}
+
+    def matches(self, view: str, text: str) -> Iterator[Match]:
+        """Every occurrence of a form in a plain view of a text."""
+        owners = self._owners[view]
+        for form, start, end in self._automaton.find_matches_as_indexes(text, overlapping=True):
+            if owners[form]:
+                yield Match(owners[form], start, end, part_of(text, start, end))
+
+    def _mentions(self, texts: Sequence[str]) -> Iterator[Mention]:
+        for view, marked in view_texts(fold_together(texts), self.views).items():
+            ends = list(accumulate(len(part) + 1 for part in marked[1:].split(BOUNDARY)))
+            for facts, start, end, longer in self.matches(view, plain(marked)):
+                if longer is None:
+                    denied = is_denied(marked, start, end)
+                    place = bisect_right(ends, start - 1)
+                    for fact in facts:
+                        yield Mention(fact, place, denied)
 
 
 def message_text(message: Message) -> str:
@@ -59,22 +95,3 @@ def message_text(message: Message) -> str:
     if not message.tool_calls:
         return text
     return "\n".join([text, *(f"{call.name} {call.arguments}" for call in message.tool_calls)])
-
-
-def is_whole(text: str, start: int, end: int) -> bool:
-    """Whether `text[start:end]` stands for itself, not inside a longer word or number; `text` is folded."""
-    before = text[start - 1] if start else " "
-    if before != " ":
-        first = text[start]
-        if is_spaced_word(before) and is_spaced_word(first) and text[max(0, start - 2) : start] not in _BREAKS:
-            return False
-        if before in ".," and first.isdigit() and text[start - 2 : start - 1].isdigit():
-            return False
-    after = text[end] if end < len(text) else " "
-    if after != " ":
-        last = text[end - 1]
-        if is_spaced_word(after) and is_spaced_word(last):
-            return False
-        if after in ".," and last.isdigit() and text[end + 1 : end + 2].isdigit():
-            return False
-    return True

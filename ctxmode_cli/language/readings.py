@@ -1,0 +1,98 @@
+"""How a value is read by the kind of its fact: every value as text, some also as numbers, a date or a time.
+
+A text has a view for each reading, in which what is written in many ways is written in one (`numbers`, `dates`), and a
+value is looked for in the views of its own reading. Which kinds are read how is data, in `datasets/language/kinds.toml`.
+"""
+
+import re
+import tomllib
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from fnmatch import translate
+from functools import cache
+from typing import NamedTuple
+
+from ctxmode_cli.conversation.conversation import Fact
+from ctxmode_cli.data import data_file
+from ctxmode_cli.language.dates import ANY_YEAR, days, times
+from ctxmode_cli.language.fold import BOUNDARY, fold_together, plain
+from ctxmode_cli.language.numbers import amounts, numerals
+from ctxmode_cli.language.rewriting import Rewrite, rewrite
+
+TEXT = "text"
+"""The view that holds a text as it was folded."""
+
+_REWRITES = {"number": amounts, "date": days, "time": times}
+_FULL = "full_"
+_YEAR = re.compile(r"(?<![^\W_])y(?!0000)\d{4} ")
+_SPACES_BY_CJK = re.compile(r" (?=[\u2e80-\U0010ffff])|(?<=[\u2e80-\U0010ffff]) ")
+
+
+class Form(NamedTuple):
+    """What is looked for: one way to write a fact's value."""
+
+    fact: int
+    """Index of the fact."""
+    view: str
+    text: str
+    """Folded and plain, as it stands in that view."""
+
+
+def view_texts(folded: str, views: Collection[str]) -> dict[str, str]:
+    """Each view of a folded text with boundaries around it."""
+    texts = {TEXT: folded}
+    if len(views) > 1:
+        in_digits = rewrite(folded, numerals())
+        texts |= {view: rewrite(in_digits, _REWRITES[view]()) for view in views if view != TEXT}
+    return texts
+
+
+def rewrites_of(view: str) -> tuple[Rewrite, ...]:
+    """All that makes a view of a folded text."""
+    return () if view == TEXT else numerals() + _REWRITES[view]()
+
+
+def forms_of(facts: Sequence[Fact]) -> Iterator[Form]:
+    """All forms of the facts, in the views in which to look for them.
+
+    A Chinese form is also found without the marks that it is written with. A date with a year is also found where a day
+    is named without one, as people do; not so where the year is half of the value, as in a birthday. A date without a
+    year is found in every year.
+    """
+    owners = [(index, reading_of(fact.kind)) for index, fact in enumerate(facts) for _ in fact.forms]
+    folded = fold_together([form for fact in facts for form in fact.forms])
+    views = {TEXT, *(reading.removeprefix(_FULL) for _, reading in owners if reading)}
+    written = {view: map(_bare, plain(text)[1:-1].split(BOUNDARY)) for view, text in view_texts(folded, views).items()}
+    ways = [dict(zip(written, texts, strict=True)) for texts in zip(*written.values(), strict=True)]
+    for (fact, reading), texts in zip(owners, ways, strict=False):
+        for view, form in _ways_to_write(texts, reading):
+            if form:
+                yield Form(fact, view, form)
+
+
+def _ways_to_write(texts: Mapping[str, str], reading: str | None) -> Iterator[tuple[str, str]]:
+    yield TEXT, texts[TEXT]
+    if not texts[TEXT].isascii():
+        yield TEXT, _SPACES_BY_CJK.sub("", texts[TEXT])
+    if reading:
+        view = reading.removeprefix(_FULL)
+        yield view, texts[view].removeprefix(ANY_YEAR)
+        if reading == "date" and _YEAR.search(texts[view]):
+            yield view, _YEAR.sub(ANY_YEAR, texts[view])
+
+
+@cache
+def reading_of(kind: str) -> str | None:
+    """`number`, `date`, `full_date` or `time`; None for a kind that is plain text."""
+    name = kind.lower().rpartition(".")[2]
+    return next((reading for reading, pattern in _kinds() if pattern.match(name)), None)
+
+
+def _bare(form: str) -> str:
+    """A form without the sign that only says that a number follows: #W23 is order W23."""
+    return form.strip().lstrip("#")
+
+
+@cache
+def _kinds() -> tuple[tuple[str, re.Pattern[str]], ...]:
+    kinds = tomllib.loads(data_file("language/kinds.toml").read_text(encoding="utf-8"))
+    return tuple((reading, re.compile("|".join(map(translate, names)))) for reading, names in kinds.items())
