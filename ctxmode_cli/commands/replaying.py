@@ -27,6 +27,7 @@ from ctxmode_cli.replay.session import Replay, SessionReplay
 from ctxmode_cli.report.formats import FORMATS, as_json
 from ctxmode_cli.report.table import as_table
 from ctxmode_cli.report.words import listed
+from ctxmode_cli.score.position import find_position_profile
 from ctxmode_cli.summarize.extractive import ExtractiveSummarizer
 from ctxmode_cli.tokens.counter import TokenCounter
 
@@ -52,6 +53,7 @@ def replay_and_report(
     for config in configs.values():
         config.budget(counter.model.window)  # settings that leave no budget are told before anything is read
     simulation = simulation_of(counter.model.name, configs.values(), options, settings.file)
+    position_profile = find_position_profile(options.position_profile)
     source = Source(data, options)
     refuse_inputs(source.inputs, options.output or ())
     with ExitStack() as stack:
@@ -63,7 +65,14 @@ def replay_and_report(
 
         _announce(source, modes, settings, options)
         every_turn = options.probes == "all"
-        replay = Replay(configs, counter, ExtractiveSummarizer(counter), simulation, probe_every_turn=every_turn)
+        replay = Replay(
+            configs,
+            counter,
+            ExtractiveSummarizer(counter),
+            simulation,
+            probe_every_turn=every_turn,
+            position_profile=position_profile,
+        )
         with closing(progress(source.conversations(), quiet=options.quiet)) as conversations:
             totals = run(conversations, replay, keep=keep, reject=source.reject)
         source.check_some_left(totals.data.conversations)
@@ -82,6 +91,9 @@ def replay_and_report(
             selection=options.selection,
             simulation=simulation,
             sessions_per_day=options.sessions_per_day,
+            position_profile=position_profile,
+            replicates=totals.replicates,
+            breakdowns=totals.breakdowns,
         )
         for folder in outputs.folders:
             folder.finish(as_json(comparison), _made_with(comparison, settings.file))
@@ -126,6 +138,7 @@ def _made_with(comparison: Comparison, file: ConfigFile) -> dict[str, Any]:
         "seed": comparison.seed,
         "selection": asdict(comparison.selection),
         "simulation": described(comparison.simulation),
+        "position_profile": asdict(comparison.position_profile),
         "settings": {name: asdict(config) for name, config in comparison.configs.items()},
         "inputs": [{"name": name, "sha256": sha256} for name, sha256 in comparison.sources],
         "config": {"name": str(file.path), "sha256": file.sha256} if file.path else None,
