@@ -1,5 +1,6 @@
 """What is lost, by what it is and where it goes: the probes of one mode by age, position, kind, language and source."""
 
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -8,8 +9,7 @@ from typing import NamedTuple, Self
 
 from ctxmode_cli.conversation.conversation import Conversation
 from ctxmode_cli.replay.session import ProbeRow
-from ctxmode_cli.score.layout import Place
-from ctxmode_cli.score.recall import USE_UNITS
+from ctxmode_cli.score.position import USE_UNITS, Place
 
 AXES = ("age", "position", "kind", "lang", "source")
 MAX_VALUES = 256
@@ -21,8 +21,8 @@ MAX_NAME = 60
 UNNAMED = ""
 """The value of records that do not say."""
 
-_AGES = ((2, "1-2"), (5, "3-5"), (10, "6-10"), (20, "11-20"))
-_OLDEST = ">20"
+_OLDEST = (2, 5, 10, 20)
+_AGES = ("1-2", "3-5", "6-10", "11-20", ">20")
 _THIRDS = ("first third", "middle third", "last third")
 
 
@@ -31,7 +31,8 @@ def short(text: str) -> str:
     return text if len(text) <= MAX_NAME else f"{text[:MAX_NAME]}…"
 
 
-class Share(NamedTuple):
+@dataclass(slots=True)
+class Share:
     """Probes with one thing in common; unlike in recall, each probe weighs alike."""
 
     probes: int = 0
@@ -40,9 +41,11 @@ class Share(NamedTuple):
     use: int = 0
     """Use probabilities, in `USE_UNITS`."""
 
-    def plus(self, other: "Share") -> "Share":
-        """Both together."""
-        return Share(self.probes + other.probes, self.hits + other.hits, self.use + other.use)
+    def add(self, other: "Share") -> None:
+        """Count the probes of another one too."""
+        self.probes += other.probes
+        self.hits += other.hits
+        self.use += other.use
 
     @property
     def in_context(self) -> Fraction:
@@ -62,20 +65,23 @@ class Axis:
     shares: dict[str, Share] | None = field(default_factory=dict)
     """By value; None where there are more than `MAX_VALUES`, in whatever order they came."""
 
-    def add(self, value: str, share: Share) -> None:
-        """Count probes with that value."""
+    def share(self, value: str) -> Share:
+        """Where probes with that value are counted."""
         if self.shares is None:
-            return
-        self.shares[value] = self.shares.get(value, Share()).plus(share)
-        if len(self.shares) > MAX_VALUES:
-            self.shares = None
+            return Share()
+        share = self.shares.get(value)
+        if share is None:
+            share = self.shares[value] = Share()
+            if len(self.shares) > MAX_VALUES:
+                self.shares = None
+        return share
 
     def __iadd__(self, other: "Axis") -> Self:
         if other.shares is None:
             self.shares = None
         else:
-            for value, share in other.shares.items():
-                self.add(value, share)
+            for value, part in other.shares.items():
+                self.share(value).add(part)
         return self
 
 
@@ -131,19 +137,18 @@ class Breakdown:
         """Count the probes of one conversation."""
         if not probes:
             return
-        parts: Counter[tuple[str, str, str]] = Counter()
-        uses: Counter[tuple[str, str, str]] = Counter()
-        kinds = [short(fact.kind) for fact in conversation.facts]
+        age, position, kind, lang, source = (self.axes[axis].share for axis in AXES)
+        together = Share()
         for row in probes:
-            key = (age_band(row.probe.age_turns), position_band(row.place), kinds[row.probe.fact])
-            parts[key] += 1
-            if row.place is not None:
-                uses[key] += round(row.place.use * USE_UNITS)
-        about = (short(conversation.lang or UNNAMED), short(conversation.source or UNNAMED))
-        for key, count in parts.items():
-            share = Share(count, 0 if key[1] == position_band(None) else count, uses[key])
-            for axis, value in zip(AXES, (*key, *about), strict=True):
-                self.axes[axis].add(value, share)
+            place = row.place
+            use = 0 if place is None else place.units
+            value = short(conversation.facts[row.probe.fact].kind)
+            for share in (together, age(age_band(row.probe.age_turns)), position(position_band(place)), kind(value)):
+                share.probes += 1
+                share.hits += place is not None
+                share.use += use
+        for about in (lang(short(conversation.lang or UNNAMED)), source(short(conversation.source or UNNAMED))):
+            about.add(together)
         missed = [row for row in probes if row.went is not None]
         self.went.update(row.went for row in missed if row.went is not None)
         if missed:
@@ -171,7 +176,7 @@ class Breakdown:
 
 def age_band(turns: int) -> str:
     """The band of an age in turns."""
-    return next((band for most, band in _AGES if turns <= most), _OLDEST)
+    return _AGES[bisect_left(_OLDEST, turns)]
 
 
 def position_band(place: Place | None) -> str:

@@ -1,25 +1,25 @@
 """What a replay adds up to: raw counts that add, and ratios that are derived from them."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
-from typing import Self
+from typing import NamedTuple, Self
 
 from ctxmode_cli.context.config import ContextConfig, ContextMode
 from ctxmode_cli.replay.breakdown import Breakdown, short
 from ctxmode_cli.replay.session import ModeRows, Replay, SessionReplay
 from ctxmode_cli.replay.statistics import FIXED_POINT, Interval, Replicates, Sums
-from ctxmode_cli.score.layout import Place
-from ctxmode_cli.score.position import PositionProfile, find_position_profile
+from ctxmode_cli.score.position import USE_UNITS, Place, PositionProfile, find_position_profile
 from ctxmode_cli.score.recall import Recall
 from ctxmode_cli.simulate.charges import Simulation
 from ctxmode_cli.simulate.rates import Bill
 
 MAX_LISTED = 10
 """Cases that a note names; beyond that it only counts."""
+_USE_UNIT = FIXED_POINT // USE_UNITS
 
 
 @dataclass
@@ -117,13 +117,14 @@ class ModeTotals:
         """The share of all prompt tokens that is read from the cache; None without any."""
         return Fraction(self.bill.total.cached, self.bill.total.prompt) if self.bill.total.prompt else None
 
-    def add(self, rows: ModeRows) -> None:
-        """Count the rows of one conversation."""
+    def add(self, rows: ModeRows) -> "SessionPart":
+        """Count the rows of one conversation, and say what of it has a spread over conversations."""
         contexts = [row.context for row in rows.requests if row.context is not None]
         self.requests += len(rows.requests)
         self.unsendable.update(row.unsendable for row in rows.requests if row.unsendable is not None)
         self.invalid.update(check for row in rows.requests for check in row.invalid)
-        self.prompt_tokens.counts.update([context.prompt_tokens for context in contexts])
+        tokens = [context.prompt_tokens for context in contexts]
+        self.prompt_tokens.counts.update(tokens)
         self.trimmed += sum([context.trimmed for context in contexts])
         self.stepped_down.update(context.stepped_down for context in contexts if context.stepped_down is not None)
         for call in [context.call for context in contexts if context.call is not None]:
@@ -131,13 +132,31 @@ class ModeTotals:
                 1, call.failed, call.prompt_tokens, call.completion_tokens, call.unseen_tokens
             )
         charges = [charge for charge in rows.charges if charge is not None]
-        self.bill.add((charge.tier, charge.usage) for charge in charges)
-        self.latency_ms.counts.update(charge.latency_ms for charge in charges if charge.latency_ms is not None)
-        self.summary_bill.add((charge.call.tier, charge.call.usage) for charge in charges if charge.call is not None)
+        bill, summary_bill = Bill(), Bill()
+        bill.add((charge.tier, charge.usage) for charge in charges)
+        self.bill += bill
+        summary_bill.add((charge.call.tier, charge.call.usage) for charge in charges if charge.call is not None)
+        self.summary_bill += summary_bill
+        latencies = [charge.latency_ms for charge in charges if charge.latency_ms is not None]
+        self.latency_ms.counts.update(latencies)
         places: dict[int, list[Place | None]] = {}
         for row in rows.probes:
             places.setdefault(row.probe.fact, []).append(row.place)
-        self.recall += Recall.of_facts(places)
+        recall = Recall.of_facts(places)
+        self.recall += recall
+        return SessionPart(tokens, latencies, bill, summary_bill, recall)
+
+
+class SessionPart(NamedTuple):
+    """What one mode takes in one conversation, as far as a measure with an interval rests on it."""
+
+    tokens: Sequence[int]
+    """Of each sendable request."""
+    latencies: Sequence[int]
+    """Milliseconds of each sendable request with a known reply."""
+    bill: Bill
+    summary_bill: Bill
+    recall: Recall
 
 
 @dataclass
@@ -199,31 +218,27 @@ class Totals:
         self.data.add(session)
         sums = {}
         for name, rows in session.modes.items():
-            part = ModeTotals()
-            part.add(rows)
+            part = self.modes.setdefault(name, ModeTotals()).add(rows)
             sums[name] = self._sums(name, part)
-            total = self.modes.setdefault(name, ModeTotals())
-            total += part
             self.breakdowns.setdefault(name, Breakdown()).add(session.conversation, rows.probes)
         self.replicates.add(session.conversation.id, sums)
 
-    def _sums(self, name: str, part: ModeTotals) -> Sums:
+    def _sums(self, name: str, part: SessionPart) -> Sums:
         """What the bootstrap weighs of one conversation."""
-        costs = [
-            cost_of(part, self._replay.simulation, self._replay.modes[name], cached=cached) for cached in (True, False)
-        ]
+        config, simulation, recall = self._replay.modes[name], self._replay.simulation, part.recall
+        costs = [cost_of(part.bill, part.summary_bill, simulation, config, cached=cached) for cached in (True, False)]
         cost, uncached = (0 if cost is None else round(cost.total * FIXED_POINT) for cost in costs)
         return Sums(
             sessions=int(None not in costs),
             cost=cost,
             cost_uncached=uncached,
-            requests=part.prompt_tokens.size,
-            tokens=part.prompt_tokens.total,
-            replied=part.latency_ms.size,
-            latency_ms=part.latency_ms.total,
-            facts=part.recall.facts,
-            in_context=round(part.recall.in_context_facts * FIXED_POINT),
-            used=round(part.recall.used_facts * FIXED_POINT),
+            requests=len(part.tokens),
+            tokens=sum(part.tokens),
+            replied=len(part.latencies),
+            latency_ms=sum(part.latencies),
+            facts=recall.facts,
+            in_context=sum(hits * FIXED_POINT // count for count, hits in recall.hits_by_probes.items()),
+            used=sum(use * _USE_UNIT // count for count, use in recall.use_by_probes.items()),
         )
 
 
@@ -256,13 +271,15 @@ class Cost:
         return self.requests + self.summary_calls
 
 
-def cost_of(totals: ModeTotals, simulation: Simulation, config: ContextConfig, *, cached: bool) -> Cost | None:
+def cost_of(
+    bill: Bill, summary_bill: Bill, simulation: Simulation, config: ContextConfig, *, cached: bool
+) -> Cost | None:
     """What a mode's requests and summary calls cost, with the prompt cache or without it.
 
     None where a price that it takes is unknown.
     """
-    requests = _billed(totals.bill, simulation, simulation.model, cached=cached)
-    calls = _billed(totals.summary_bill, simulation, config.summarising_model, cached=cached)
+    requests = _billed(bill, simulation, simulation.model, cached=cached)
+    calls = _billed(summary_bill, simulation, config.summarising_model, cached=cached)
     return None if requests is None or calls is None else Cost(requests, calls)
 
 
@@ -312,7 +329,7 @@ class Comparison:
         totals = self.modes[mode]
         if not totals.prompt_tokens.size:
             return None
-        return cost_of(totals, self.simulation, self.configs[mode], cached=cached)
+        return cost_of(totals.bill, totals.summary_bill, self.simulation, self.configs[mode], cached=cached)
 
     def relative_cost(self, mode: str, *, cached: bool = True) -> Fraction | None:
         """A mode's cost over the baseline's, summary calls included; None where either is unknown."""

@@ -16,8 +16,7 @@ from ctxmode_cli.context.steps.budget import OverBudgetError
 from ctxmode_cli.context.validity import mode_faults
 from ctxmode_cli.conversation.conversation import Conversation
 from ctxmode_cli.conversation.requests import Request, has_replies, list_requests
-from ctxmode_cli.score.layout import Layout, Place
-from ctxmode_cli.score.position import PositionProfile, find_position_profile
+from ctxmode_cli.score.position import Place, PositionProfile, find_position_profile
 from ctxmode_cli.score.recall import FactPlaces, Probe, ProbePlan, probed_facts
 from ctxmode_cli.simulate.charges import Charge, Simulation
 from ctxmode_cli.tokens.counter import TokenCounter
@@ -145,10 +144,9 @@ class Replay:
     def _probe_rows(
         self, row: RequestRow, due: Sequence[Probe], places: FactPlaces, history: History
     ) -> Iterator[ProbeRow]:
-        context = row.context
-        layout = None if context is None else Layout(context, history, self.position_profile)
+        context, profile = row.context, self.position_profile
         for probe in due:
-            place = None if layout is None else places.best_place(probe.fact, layout)
+            place = None if context is None else places.best_place(probe.fact, context, history, profile)
             went = places.went(probe.fact, context, history) if place is None else None
             yield ProbeRow(row.request, probe, place, went)
 

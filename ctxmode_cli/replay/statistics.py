@@ -107,8 +107,9 @@ class _Replicated:
         if self.present[under] < 2:  # noqa: PLR2004 - one conversation says nothing of the spread
             return None
         total = self.sums[under] * float(measure.unit)
-        unknown: NDArray[np.float64] = np.full(REPLICATES, np.nan)
-        return np.divide(self.sums[over], total, out=unknown, where=total > 0)
+        ratios: NDArray[np.float64] = np.full(REPLICATES, np.nan)
+        np.divide(self.sums[over], total, out=ratios, where=total > 0)
+        return ratios
 
 
 @dataclass
@@ -191,7 +192,7 @@ def poisson_weights(seed: int, conversation_id: str) -> "NDArray[np.int64]":
     # surrogatepass: an id may be any JSON string.
     key = f"bootstrap\0{seed}\0{conversation_id}".encode("utf-8", "surrogatepass")
     draws = np.frombuffer(shake_128(key).digest(REPLICATES * _BITS // 8), dtype="<u4")
-    return np.searchsorted(np.array(_BOUNDS, dtype=np.uint64), draws, side="right").astype(np.int64)
+    return np.searchsorted(np.array(_BOUNDS, dtype="<u4"), draws, side="right")
 
 
 def _interval(value: float, replicates: "NDArray[np.float64] | None") -> Interval | None:

@@ -14,6 +14,23 @@ _FILES = ProfileFiles(_KIND, "score/position", DESCRIPTION | {"length": LIST})
 _LENGTH_KEYS = {"prompt_tokens": NUMBER, "position": LIST, "use": LIST}
 
 
+USE_UNITS = 1_000_000
+
+
+class Place(NamedTuple):
+    """Where a fact stands in a prompt."""
+
+    position: float
+    """Tokens before the message or note that holds it, over all prompt tokens; 0 for the head."""
+    use: float
+    """How likely a model uses it there, from 0 to 1."""
+
+    @property
+    def units(self) -> int:
+        """The same in whole millionths, which are added up: so sums are exact in any order."""
+        return round(self.use * USE_UNITS)
+
+
 class Curve(NamedTuple):
     """Use probability by position, in prompts of one length: linear between the knots, held outside."""
 
@@ -42,23 +59,26 @@ class PositionProfile:
     lengths: tuple[float, ...]
     """Prompt tokens that a curve is known for, rising."""
     curves: tuple[Curve, ...]
-    """One for each length, all with the same knots."""
+    """One for each length."""
     source: str = ""
     date: str = ""
     """The day on which the figures were measured, or published (ISO 8601)."""
     note: str = ""
     """What a reader of the figures must know, such as what they were fitted to."""
 
-    def curve(self, prompt_tokens: int) -> Curve:
-        """The curve of prompts of that length: linear between the known lengths, the nearest one's outside."""
+    def place(self, before: int, prompt_tokens: int) -> Place:
+        """The place behind `before` of the prompt's tokens.
+
+        Between the known lengths use is linear in the length; outside it is that of the nearest one.
+        """
+        position = before / prompt_tokens
         after = bisect_right(self.lengths, prompt_tokens)
         if after == 0 or after == len(self.lengths):
-            return self.curves[after - (after > 0)]
+            return Place(position, self.curves[after - (after > 0)].at(position))
         start, stop = self.lengths[after - 1], self.lengths[after]
         share = (prompt_tokens - start) / (stop - start)
-        shorter, longer = self.curves[after - 1], self.curves[after]
-        blended = (one * (1 - share) + other * share for one, other in zip(shorter.use, longer.use, strict=True))
-        return Curve(shorter.positions, tuple(blended))
+        shorter, longer = self.curves[after - 1].at(position), self.curves[after].at(position)
+        return Place(position, shorter * (1 - share) + longer * share)
 
 
 def position_profile_names() -> list[str]:
@@ -86,10 +106,7 @@ def find_position_profile(name: str) -> PositionProfile:
         raise CtxmodeError(
             f'the lengths\' "prompt_tokens" do not rise, or there are none: {list(lengths)}', where=where
         )
-    # With common knots, curves are blended knot by knot: what is linear between some knots is so between more.
-    knots = tuple(sorted({position for _, curve in measured for position in curve.positions}))
-    curves = tuple(Curve(knots, tuple(map(curve.at, knots))) for _, curve in measured)
-    return PositionProfile(name, lengths, curves, **table)
+    return PositionProfile(name, lengths, tuple(curve for _, curve in measured), **table)
 
 
 def _length(entry: Any, where: str) -> tuple[float, Curve]:

@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from operator import attrgetter
 from typing import NamedTuple, Self
 
 from ctxmode_cli.context.context import Context
@@ -19,10 +20,8 @@ from ctxmode_cli.context.steps.documents import documents_note
 from ctxmode_cli.conversation.conversation import Fact
 from ctxmode_cli.conversation.message import Message
 from ctxmode_cli.language.matching import FactMatcher
-from ctxmode_cli.score.layout import Layout, Place
+from ctxmode_cli.score.position import USE_UNITS, Place, PositionProfile
 
-USE_UNITS = 1_000_000
-"""Use probabilities are added up in whole millionths, so that sums are exact in any order."""
 WENT = ("window", "summary", "budget", "documents", "unsendable", "unmatched")
 """Where a fact goes that is not in context, as `FactPlaces.went` says it."""
 
@@ -63,20 +62,40 @@ class FactPlaces:
         first = bisect_left(positions, start)
         return first < len(positions) and positions[first] < stop
 
-    def best_place(self, fact: int, layout: Layout) -> Place | None:
-        """Where a fact stands best of all its places in a prompt; None where it is not in context."""
+    def best_place(self, fact: int, context: Context, history: History, profile: PositionProfile) -> Place | None:
+        """Where a fact stands best of all its places in a prompt, the current input left out; None if in none.
+
+        The head, position 0, is what stands before all history: system messages, and a summary. System messages that
+        were recorded amid the history that is sent stand where they stand. Tool schemas are the prompt's first tokens.
+
+        Args:
+            fact: Its index.
+            context: What is sent.
+            history: What it was built from.
+            profile: Says which place is best.
+        """
         said = self._positions[fact]
         if not said:
             return None
-        best = None
-        if any(self.said_within(fact, start, stop) for start, stop in layout.head):
-            best = layout.best_head
-        for span in layout.spans:
-            first = bisect_left(said, span.start)
-            for place in layout.places(span, said[first : bisect_left(said, span.stop, first)]):
-                if best is None or place.use > best.use:
-                    best = place
-        for note, place in layout.notes:  # last, since notes must be read first
+        found: list[int] = []  # tokens before each place
+        notes: list[tuple[Note, int]] = []
+        tokens = history.fixed_tokens - history.counter.REPLY_TOKENS
+        for piece in context.pieces:
+            if isinstance(piece, Note):
+                notes.append((piece, 0 if piece.purpose == "summary" else tokens))
+            elif piece.purpose != "input":
+                first = bisect_left(said, piece.start)
+                carriers = said[first : bisect_left(said, piece.stop, first)]
+                if piece.purpose == "system":
+                    found.extend(0 for _ in carriers)
+                else:
+                    before = tokens - history.tokens_before[piece.start]
+                    found.extend(before + history.tokens_before[position] for position in carriers)
+            tokens += piece.tokens
+        prompt_tokens = context.prompt_tokens
+        best = max((profile.place(tokens, prompt_tokens) for tokens in found), key=attrgetter("use"), default=None)
+        for note, before in notes:  # last, since notes must be read first
+            place = profile.place(before, prompt_tokens)
             if (best is None or place.use > best.use) and self._in_note(fact, note):
                 best = place
         return best
@@ -216,10 +235,10 @@ class Recall:
         recall = cls()
         for found in places.values():
             count = len(found)
-            uses = [place.use for place in found if place is not None]
+            units = [place.units for place in found if place is not None]
             recall.facts_by_probes[count] += 1
-            recall.hits_by_probes[count] += len(uses)
-            recall.use_by_probes[count] += sum(round(use * USE_UNITS) for use in uses)
+            recall.hits_by_probes[count] += len(units)
+            recall.use_by_probes[count] += sum(units)
         return recall
 
     @property
@@ -235,19 +254,14 @@ class Recall:
     @property
     def value(self) -> Fraction | None:
         """The mean over facts of the share of their probes in context; None without probes."""
-        return self.in_context_facts / self.facts if self.facts else None
+        return _shares(self.hits_by_probes) / self.facts if self.facts else None
 
     @property
     def modelled(self) -> Fraction | None:
         """The mean over facts of the mean use probability at their probes; None without probes."""
-        return self.used_facts / self.facts if self.facts else None
+        return _shares(self.use_by_probes) / (self.facts * USE_UNITS) if self.facts else None
 
-    @property
-    def in_context_facts(self) -> Fraction:
-        """The sum over facts of the share of their probes in context."""
-        return sum((Fraction(hits, count) for count, hits in self.hits_by_probes.items()), Fraction())
 
-    @property
-    def used_facts(self) -> Fraction:
-        """The sum over facts of the mean use probability at their probes."""
-        return sum((Fraction(use, count * USE_UNITS) for count, use in self.use_by_probes.items()), Fraction())
+def _shares(by_probes: Mapping[int, int]) -> Fraction:
+    """The sum over facts of what their probes add up to, over the number of these."""
+    return sum((Fraction(sum_, count) for count, sum_ in by_probes.items()), Fraction())
