@@ -1,4 +1,4 @@
-"""Processor time of whole commands as a ratio to the floor: pairs in one run, medians, since machines are noisy.
+"""Processor time of whole commands as ratios: pairs in one run, medians, since machines are noisy.
 
 Usage: python benchmarks/replay_cost.py [FILE.jsonl.gz] [PAIRS]
 """
@@ -14,10 +14,15 @@ import platformdirs
 from ctxmode_cli.tokens.vocabularies import vocabulary_sha256
 
 SHARED = Path(__file__).resolve().parents[2] / "shared" / "datasets"
-COMMANDS = {
-    "compare, four modes, recall": ["compare", "--modes", "zero,full,sliding,summary", "--quiet"],
-    "replay full": ["replay", "--mode", "full", "--quiet"],
+CTXMODE = [sys.executable, "-m", "ctxmode_cli"]
+COMPARE = [*CTXMODE, "compare", "--modes", "zero,full,sliding,summary", "--quiet"]
+FLOOR = [sys.executable, str(Path(__file__).with_name("floor.py"))]
+RATIOS = {
+    "compare, four modes, recall, to the floor": (COMPARE, FLOOR),
+    "replay full, to the floor": ([*CTXMODE, "replay", "--mode", "full", "--quiet"], FLOOR),
+    "compare, to itself without prompt cache": (COMPARE, [*COMPARE, "--cache-rules", "none"]),
 }
+"""What is measured, and what it is measured against; both are given the file."""
 
 
 def processor_seconds(command: list[str]) -> float:
@@ -29,18 +34,15 @@ def processor_seconds(command: list[str]) -> float:
 
 
 def main(data: str, pairs: int) -> None:
-    """Print the median ratio of each command to the floor."""
+    """Print the median of each ratio."""
     vocabulary_sha256("o200k_base")  # lays the file, where it is not there yet
     os.environ["TIKTOKEN_CACHE_DIR"] = str(Path(platformdirs.user_cache_dir("ctxmode")) / "vocabularies")
-    floor = [sys.executable, str(Path(__file__).with_name("floor.py")), data]
-    for title, arguments in COMMANDS.items():
-        command = [sys.executable, "-m", "ctxmode_cli", arguments[0], data, *arguments[1:]]
-        times = [(processor_seconds(floor), processor_seconds(command)) for _ in range(pairs)]
-        ratios = [ours / bare for bare, ours in times]
+    for title, (command, against) in RATIOS.items():
+        times = [(processor_seconds([*command, data]), processor_seconds([*against, data])) for _ in range(pairs)]
+        ratios = [ours / theirs for ours, theirs in times]
         print(
-            f"{title}: {statistics.median(ratios):.2f} times the floor "
-            f"({min(ratios):.2f} to {max(ratios):.2f}, {pairs} pairs; "
-            f"floor {statistics.median(bare for bare, _ in times):.2f} s)"
+            f"{title}: {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f}, {pairs} pairs; "
+            f"{statistics.median(ours for ours, _ in times):.2f} s)"
         )
 
 

@@ -1,3 +1,4 @@
+import json
 import re
 import shlex
 import subprocess
@@ -51,8 +52,10 @@ def compared() -> str:
 
 @READMES
 def test_the_service_shown_is_the_example(name: str) -> None:
-    """The code in a README is a file that is checked and run, word for word."""
-    assert blocks(name, "python") == [read("examples/service.py")]
+    """The code in a README is a file that is checked and run, word for word, from its first function on."""
+    [shown] = blocks(name, "python")
+    assert shown.startswith("def ")
+    assert read("examples/service.py").endswith(f"\n\n\n{shown}")
 
 
 def test_the_service_answers_and_keeps_sessions_apart() -> None:
@@ -173,6 +176,28 @@ def test_the_tour_runs_as_shown(name: str, tmp_path: Path) -> None:
     }
     assert '"format": 1' in outputs[2]
     assert "chars/4" in outputs[3]
+
+
+@READMES
+def test_the_price_and_the_rule_shown_are_taken(name: str, tmp_path: Path) -> None:
+    """A price and a cache rule of one's own, written as shown, are what a comparison takes."""
+    shown = [code for code in inline_code(name) if re.match(r"(prices|cache_rules)\.\S+ = ", code)]
+    assert len(shown) == 2
+    (tmp_path / "ctxmode.toml").write_text("\n".join(shown), encoding="utf-8")
+    own = ("--modes", "full", "--model", "ft:gpt-4o:acme", "--cache-rules", "ours", "--sessions-per-day", "9")
+    result = subprocess.run(
+        [*CTXMODE, "compare", "--limit", "1", *own, "--format", "json"],
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(ROOT), "HOME": str(tmp_path)},
+    )
+    compared = json.loads(result.stdout)
+    [price] = compared["prices"]["models"]["ft:gpt-4o:acme"]["usd_per_million"]
+    assert price == {"above": 0, "input": 3.75, "cached": 0.9375, "write": 3.75, "output": 15.0}
+    assert compared["prompt_cache"]["rules"]["ft:gpt-4o:acme"]["name"] == "ours"
+    assert compared["modes"]["full"]["cost_usd"]["per_day"] > 0
 
 
 @READMES

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-HEAVY = ("pyarrow", "tiktoken", "rich.table", "pandas", "ahocorasick_rs", "openai")
+HEAVY = ("pyarrow", "tiktoken", "plotext", "genai_prices", "rich.table", "pandas", "ahocorasick_rs", "openai")
 SCRIPT = """
 import atexit, json, sys
 sys.argv = ["ctxmode", *sys.argv[1:]]
@@ -23,7 +23,8 @@ def imported(*arguments: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    "arguments", [("--version",), ("modes",), ("--help",), ("compare", "--help"), ("replay", "--help")]
+    "arguments",
+    [("--version",), ("modes",), ("--help",), ("compare", "--help"), ("replay", "--help"), ("forecast", "--help")],
 )
 def test_what_is_heavy_is_not_imported(arguments: tuple[str, ...]) -> None:
     """Version and modes import nothing heavy; help imports what draws it, and no data or token library."""

@@ -4,8 +4,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ctxmode_cli.commands.options import ReplayOptions, with_replay_options
-from ctxmode_cli.errors import CtxmodeError
+from ctxmode_cli.commands.options import BASELINE, MODES, ReplayOptions, with_replay_options
 
 if TYPE_CHECKING:
     from ctxmode_cli.commands.mode_settings import ModeSettings
@@ -19,10 +18,8 @@ def compare(
         list[str] | None,
         typer.Argument(help="Logs: files, directories, globs, - for stdin. Without: built-in sessions."),
     ] = None,
-    modes: Annotated[str, typer.Option(help="Modes to compare, separated by commas.")] = "full,zero,sliding,summary",
-    baseline: Annotated[
-        str | None, typer.Option(help="Mode that the others are related to (default: full, else the first).")
-    ] = None,
+    modes: MODES = "full,zero,sliding,summary",
+    baseline: BASELINE = None,
 ) -> None:
     """Replay conversations through several modes and compare what each would have sent.
 
@@ -32,9 +29,4 @@ def compare(
     """
     from ctxmode_cli.commands.replaying import replay_and_report
 
-    names = [name.strip() for name in modes.split(",") if name.strip()]
-    if not names or len(set(names)) != len(names):
-        raise CtxmodeError(f'modes is "{modes}"', hint=f"some of {', '.join(settings.modes)}, each once")
-    if baseline is not None and baseline not in names:
-        raise CtxmodeError(f'baseline is "{baseline}", which is not among the modes', hint=f"one of {', '.join(names)}")
-    replay_and_report(data, names, baseline, settings, options)
+    replay_and_report(data, settings.chosen(modes, baseline), baseline, settings, options)

@@ -183,7 +183,9 @@ def _base(name: str, settings: Mapping[str, Any]) -> str:
 
 def _unknown(prefix: str, key: str, known: Iterable[str]) -> CtxmodeError:
     close = get_close_matches(key, known, n=1)
-    hint = f"did you mean {close[0]}?" if close else "keys are the options of compare and replay, with _ for -"
+    hint = (
+        f"did you mean {close[0]}?" if close else "keys are the options of compare, replay and forecast, with _ for -"
+    )
     return CtxmodeError(f'the key "{prefix}{key}" is unknown', hint=hint)
 
 

@@ -1,6 +1,7 @@
 """What every command shares with its user: the two streams, error style, and text that cannot play tricks."""
 
 import os
+import shutil
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -59,3 +60,8 @@ def wants_colour() -> bool:
     if os.environ.get("FORCE_COLOR"):
         return True
     return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def terminal_width() -> int | None:
+    """Columns of the terminal that stdout is; None for a pipe, where nothing is wrapped or cut."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None

@@ -16,6 +16,7 @@ from ctxmode_cli.commands.calibrate import latency
 from ctxmode_cli.commands.compare import compare
 from ctxmode_cli.commands.console import note, print_errors, write_result
 from ctxmode_cli.commands.convert import convert
+from ctxmode_cli.commands.forecast import forecast
 from ctxmode_cli.commands.formats import formats
 from ctxmode_cli.commands.generate import generate
 from ctxmode_cli.commands.models import models
@@ -35,7 +36,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-for command in (compare, replay, generate, convert, tokenizer_check, modes, models, formats):
+for command in (compare, replay, forecast, generate, convert, tokenizer_check, modes, models, formats):
     app.command()(from_environment(command))
 
 calibrations = typer.Typer(no_args_is_help=True)

@@ -28,6 +28,21 @@ class ModeSettings:
         """The names that a mode can have: those of the built-in ones, then the file's."""
         return list(dict.fromkeys([*ContextMode, *self.file.modes]))
 
+    def chosen(self, modes: str, baseline: str | None) -> list[str]:
+        """The names in a list separated by commas, each once and the baseline among them.
+
+        Raises:
+            CtxmodeError: It is no such list.
+        """
+        names = [name.strip() for name in modes.split(",") if name.strip()]
+        if not names or len(set(names)) != len(names):
+            raise CtxmodeError(f'modes is "{modes}"', hint=f"some of {', '.join(self.modes)}, each once")
+        if baseline is not None and baseline not in names:
+            raise CtxmodeError(
+                f'baseline is "{baseline}", which is not among the modes', hint=f"one of {', '.join(names)}"
+            )
+        return names
+
     def config(self, mode: str) -> ContextConfig:
         """The settings of one mode, built in or named in the file.
 

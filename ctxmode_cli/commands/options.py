@@ -2,7 +2,7 @@
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_origin, get_type_hints
@@ -106,10 +106,20 @@ CONFIG = Annotated[
 ]
 
 
-def with_replay_options(command: Callable[..., None]) -> Callable[..., None]:
+MODES = Annotated[str, typer.Option(help="Modes to compare, separated by commas.")]
+BASELINE = Annotated[
+    str | None, typer.Option(help="Mode that the others are related to (default: full, else the first).")
+]
+
+
+def with_replay_options(command: Callable[..., None], without: Collection[str] = ()) -> Callable[..., None]:
     """Give a command the shared options, from command line, environment or file.
 
     It receives them as `settings` (a ModeSettings) and `options`.
+
+    Args:
+        command: The command.
+        without: Fields of ReplayOptions that mean nothing to it: they keep their defaults.
     """
     own = [
         parameter
@@ -122,7 +132,8 @@ def with_replay_options(command: Callable[..., None]) -> Callable[..., None]:
         for name, text in SETTINGS.items()
     ]
     option_types = get_type_hints(ReplayOptions, include_extras=True)
-    options = [_option(field.name, option_types[field.name], ReplayOptions) for field in fields(ReplayOptions)]
+    shared = [field.name for field in fields(ReplayOptions) if field.name not in without]
+    options = [_option(name, option_types[name], ReplayOptions) for name in shared]
 
     FILE_KEYS.update(
         {parameter.name: parameter.annotation for parameter in (*own, *settings, *options) if _is_option(parameter)}
@@ -134,7 +145,7 @@ def with_replay_options(command: Callable[..., None]) -> Callable[..., None]:
 
         command(
             settings=ModeSettings({name: values.pop(name) for name in SETTINGS}, _given(ctx), config),
-            options=ReplayOptions(**{field.name: values.pop(field.name) for field in fields(ReplayOptions)}),
+            options=ReplayOptions(**{name: values.pop(name) for name in shared}),
             **values,
         )
 

@@ -1,7 +1,7 @@
 """What `-o` names: files and run folders, opened before the run and put in place only when all is written."""
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager, ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Self
 from ctxmode_cli.conversation.inputs import STDIN
 from ctxmode_cli.conversation.streams import beside
 from ctxmode_cli.errors import CtxmodeError, system_errors
-from ctxmode_cli.report.formats import EXTENSIONS
 
 if TYPE_CHECKING:
     from ctxmode_cli.replay.run_folder import RunFolder
@@ -21,8 +20,8 @@ if TYPE_CHECKING:
 class OutputFile:
     """A result file: a place beside it is taken at once, so that a wrong path fails in the first second."""
 
-    def __init__(self, path: Path) -> None:
-        self.format = EXTENSIONS[path.suffix.lower()]
+    def __init__(self, path: Path, form: str) -> None:
+        self.format = form
         self._path = path
         self._open = ExitStack()
 
@@ -66,8 +65,16 @@ def refuse_inputs(inputs: Iterable[str], outputs: Iterable[str]) -> None:
                 raise CtxmodeError("the output is one of the inputs", where=output, hint="write to another file")
 
 
-def open_outputs(names: Iterable[str], stack: ExitStack, simulation: "Simulation") -> Outputs:
+def open_outputs(
+    names: Iterable[str], stack: ExitStack, extensions: Mapping[str, str], simulation: "Simulation | None" = None
+) -> Outputs:
     """Open every output; `stack` puts them in place at its end, or removes them after an error.
+
+    Args:
+        names: What the user named.
+        stack: Holds them open.
+        extensions: Which format each extension of a file stands for.
+        simulation: What a run folder's rows are charged by; None for a command that keeps no rows.
 
     Raises:
         CtxmodeError: An extension has no format, or a place cannot be written.
@@ -77,14 +84,16 @@ def open_outputs(names: Iterable[str], stack: ExitStack, simulation: "Simulation
         path = Path(name)
         if name == STDIN:
             hint = "stdout has the result already, in the form that --format names"
-            raise CtxmodeError("-o takes a file or a run folder, and not stdout", where=name, hint=hint)
-        if not path.suffix or name.endswith("/"):
+            folder = "" if simulation is None else " or a run folder"
+            raise CtxmodeError(f"-o takes a file{folder}, and not stdout", where=name, hint=hint)
+        if simulation is not None and (not path.suffix or name.endswith("/")):
             from ctxmode_cli.replay.run_folder import RunFolder  # pyarrow is heavy, and only a run folder needs it
 
             outputs.folders.append(stack.enter_context(RunFolder(path, simulation)))
-        elif path.suffix.lower() in EXTENSIONS:
-            outputs.files.append(stack.enter_context(OutputFile(path)))
+        elif path.suffix.lower() in extensions:
+            outputs.files.append(stack.enter_context(OutputFile(path, extensions[path.suffix.lower()])))
         else:
-            hint = f"{' '.join(EXTENSIONS)}, or no extension (or a slash at the end) for a run folder"
-            raise CtxmodeError(f'no format is written to "{path.suffix}"', where=name, hint=hint)
+            folder = "" if simulation is None else ", or no extension (or a slash at the end) for a run folder"
+            hint = f"{' '.join(extensions)}{folder}"
+            raise CtxmodeError(f'no format is written to "{path.suffix or path.name}"', where=name, hint=hint)
     return outputs

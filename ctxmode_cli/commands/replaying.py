@@ -1,8 +1,6 @@
 """What the replaying commands have in common: read, replay, report."""
 
 import platform
-import shutil
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict
@@ -12,24 +10,22 @@ import typer
 
 from ctxmode_cli import __version__
 from ctxmode_cli.commands.config_file import ConfigFile
-from ctxmode_cli.commands.console import note, wants_colour, write_result
+from ctxmode_cli.commands.console import note, terminal_width, wants_colour, write_result
 from ctxmode_cli.commands.mode_settings import ModeSettings
 from ctxmode_cli.commands.options import ReplayOptions
 from ctxmode_cli.commands.outputs import open_outputs, refuse_inputs
 from ctxmode_cli.commands.progress import progress
-from ctxmode_cli.commands.simulation import described, simulation_of
+from ctxmode_cli.commands.simulation import described
 from ctxmode_cli.commands.source import Source
-from ctxmode_cli.context.config import ContextMode
+from ctxmode_cli.commands.wiring import Wiring
 from ctxmode_cli.errors import ExitCode
-from ctxmode_cli.replay.results import Comparison, mode_of_base
+from ctxmode_cli.replay.results import Comparison
 from ctxmode_cli.replay.run import run
 from ctxmode_cli.replay.session import Replay, SessionReplay
-from ctxmode_cli.report.formats import FORMATS, as_json
+from ctxmode_cli.report.formats import EXTENSIONS, FORMATS, as_json
 from ctxmode_cli.report.table import as_table
 from ctxmode_cli.report.words import listed
-from ctxmode_cli.score.position import find_position_profile
 from ctxmode_cli.summarize.extractive import ExtractiveSummarizer
-from ctxmode_cli.tokens.counter import TokenCounter
 
 
 def replay_and_report(
@@ -48,63 +44,45 @@ def replay_and_report(
         settings: What each mode is set to.
         options: What else was asked.
     """
-    configs = {name: settings.config(name) for name in modes}
-    counter = TokenCounter.for_model(settings.values["model"])
-    for config in configs.values():
-        config.budget(counter.model.window)  # settings that leave no budget are told before anything is read
-    simulation = simulation_of(counter.model.name, configs.values(), options, settings.file)
-    position_profile = find_position_profile(options.position_profile)
+    wiring = Wiring.of(modes, baseline, settings, options)  # what is wrong with it is told before anything is read
     source = Source(data, options)
     refuse_inputs(source.inputs, options.output or ())
     with ExitStack() as stack:
-        outputs = open_outputs(options.output or (), stack, simulation)
+        outputs = open_outputs(options.output or (), stack, EXTENSIONS, wiring.simulation)
 
         def keep(session: SessionReplay) -> None:
             for folder in outputs.folders:
                 folder.add(session)
 
-        _announce(source, modes, settings, options)
-        every_turn = options.probes == "all"
+        announce(source.description, modes, settings, options)
         replay = Replay(
-            configs,
-            counter,
-            ExtractiveSummarizer(counter),
-            simulation,
-            probe_every_turn=every_turn,
-            position_profile=position_profile,
+            wiring.configs,
+            wiring.counter,
+            ExtractiveSummarizer(wiring.counter),
+            wiring.simulation,
+            probe_every_turn=options.probes == "all",
+            position_profile=wiring.position_profile,
         )
         with closing(progress(source.conversations(), quiet=options.quiet)) as conversations:
             totals = run(conversations, replay, keep=keep, reject=source.reject)
         source.check_some_left(totals.data.conversations)
         source.tell_skipped()
-        comparison = Comparison(
-            model=counter.model.name,
-            encoding=counter.encoding_name,
-            window=counter.model.window,
-            seed=options.seed,
-            baseline=baseline or mode_of_base(configs, ContextMode.FULL) or modes[0],
-            configs=configs,
-            data=totals.data,
-            modes=totals.modes,
-            sources=source.sources,
-            skipped=source.skipped,
-            selection=options.selection,
-            simulation=simulation,
-            sessions_per_day=options.sessions_per_day,
-            position_profile=position_profile,
-            replicates=totals.replicates,
-            breakdowns=totals.breakdowns,
-        )
+        comparison = wiring.comparison(totals, source.sources, source.skipped)
         for folder in outputs.folders:
             folder.finish(as_json(comparison), _made_with(comparison, settings.file))
         for file in outputs.files:
             file.write(FORMATS[file.format](comparison))
     _print(comparison, options.format)
+    if tell_not_evaluated(comparison, options):
+        raise typer.Exit(ExitCode.NOT_EVALUATED)
+
+
+def tell_not_evaluated(comparison: Comparison, options: ReplayOptions) -> bool:
+    """Say what an option asked for and could not be had; whether there is any such thing."""
     missing = list(_not_evaluated(comparison, options))
     for what in missing:
         note(f"error: {what}")
-    if missing:
-        raise typer.Exit(ExitCode.NOT_EVALUATED)
+    return bool(missing)
 
 
 def _not_evaluated(comparison: Comparison, options: ReplayOptions) -> Iterator[str]:
@@ -117,7 +95,7 @@ def _not_evaluated(comparison: Comparison, options: ReplayOptions) -> Iterator[s
         yield f"cost was asked for and could not be evaluated: no price of {listed(unknown)} is known"
 
 
-def _announce(source: Source, modes: Sequence[str], settings: ModeSettings, options: ReplayOptions) -> None:
+def announce(source: str, modes: Sequence[str], settings: ModeSettings, options: ReplayOptions) -> None:
     """Say on stderr what is about to run, as far as the user wants to hear it."""
     if not options.quiet:
         for override in settings.overrides(modes):
@@ -125,7 +103,7 @@ def _announce(source: Source, modes: Sequence[str], settings: ModeSettings, opti
     if options.verbose and settings.file.path:
         note(f"settings from {settings.file.where}")
     if options.verbose:
-        note(f"replaying {source.description} through {', '.join(modes)}")
+        note(f"replaying {source} through {', '.join(modes)}")
 
 
 def _made_with(comparison: Comparison, file: ConfigFile) -> dict[str, Any]:
@@ -147,8 +125,7 @@ def _made_with(comparison: Comparison, file: ConfigFile) -> dict[str, Any]:
 
 def _print(comparison: Comparison, form: str) -> None:
     if form == "table":
-        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
-        text = as_table(comparison, width=width, colour=wants_colour())
+        text = as_table(comparison, width=terminal_width(), colour=wants_colour())
     else:
         text = FORMATS[form](comparison)
     write_result(text)

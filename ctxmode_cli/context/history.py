@@ -194,7 +194,7 @@ class History:
             self.turns.pop()
         if not self.turns:
             self.turns.append(self.leading_systems)
-            del self.steps[1:]  # a preamble goes whole: what is cut starts at the user's words
+            self.steps[:] = self.turns  # a preamble goes whole: what is cut starts at the user's words
 
     @property
     def turn_start(self) -> int:

@@ -132,6 +132,6 @@ def _turned(comparison: Comparison, names: Sequence[str], chosen: str, candidate
     cheap, dear = (_named(comparison, name) for name in turn.modes)
     with_cache, without = (" against ".join(map(percent, costs)) for costs in (turn.cached, turn.uncached))
     return (
-        f" The prompt cache turns the ranking round: with it {cheap} costs less than {dear} ({with_cache} of "
-        f"{comparison.baseline}'s cost), without it more ({without})."
+        f" The prompt cache turns the ranking round: with it {cheap} costs less than {dear}, {with_cache} of "
+        f"{comparison.baseline}'s cost; without it more, {without}."
     )

@@ -4,15 +4,16 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from ctxmode_cli.replay.results import Comparison
 from ctxmode_cli.report.answer import answer
 from ctxmode_cli.report.document import document
-from ctxmode_cli.report.rows import columns_of, table_rows
+from ctxmode_cli.report.rows import Column, Row, columns_of, table_rows
 from ctxmode_cli.report.table import as_table
 from ctxmode_cli.report.text import heading, notes_lines
+from ctxmode_cli.report.visible import visible
 
 _UNSHOWN = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 """Control, bidirectional and surrogate characters; JSON itself escapes the controls of ASCII."""
@@ -40,8 +41,12 @@ def as_jsonl(comparison: Comparison) -> str:
 
 def as_csv(comparison: Comparison) -> str:
     """One line a mode: the table's figures unrounded, and more; empty where something was not evaluated."""
+    return csv_text(table_rows(comparison))
+
+
+def csv_text(rows: Sequence[Row]) -> str:
+    """Rows as CSV, a header first; empty where a value is None."""
     out = io.StringIO()
-    rows = table_rows(comparison)
     writer = csv.DictWriter(out, rows[0], lineterminator="\n")
     writer.writeheader()
     writer.writerows({key: _inert(value) for key, value in row.items()} for row in rows)
@@ -51,19 +56,17 @@ def as_csv(comparison: Comparison) -> str:
 def as_markdown(comparison: Comparison) -> str:
     """A heading, the table, notes and the answer."""
     rows = table_rows(comparison)
-    columns = columns_of(rows)
-    lines = [
-        heading(comparison),
-        "",
-        _markdown_row([column.title for column in columns]),
-        "| :-- |" + " --: |" * (len(columns) - 1),
-        *(
-            _markdown_row(map(_markdown, cells))
-            for cells in zip(*(column.cells(rows) for column in columns), strict=True)
-        ),
-    ]
-    notes = [f"- {_markdown(line)}" for line in notes_lines(comparison)]
-    return "\n".join([*lines, "", *notes, "", _markdown(answer(comparison))]) + "\n"
+    notes = [f"- {escaped(line)}" for line in notes_lines(comparison)]
+    table = markdown_table(rows, columns_of(rows))
+    return "\n".join([escaped(heading(comparison)), "", *table, "", *notes, "", escaped(answer(comparison))]) + "\n"
+
+
+def markdown_table(rows: Sequence[Row], columns: Sequence[Column]) -> Iterator[str]:
+    """The lines of a table whose first column stands left."""
+    yield _markdown_row(column.title for column in columns)
+    yield "| :-- |" + " --: |" * (len(columns) - 1)
+    for cells in zip(*(column.cells(rows) for column in columns), strict=True):
+        yield _markdown_row(map(escaped, cells))
 
 
 FORMATS: dict[str, Callable[[Comparison], str]] = {
@@ -78,14 +81,16 @@ EXTENSIONS = {".json": "json", ".jsonl": "jsonl", ".csv": "csv", ".md": "markdow
 
 
 def _inert(value: Any) -> Any:
-    """A cell that no spreadsheet takes for a formula."""
-    return f"'{value}" if isinstance(value, str) and value[:1] in "=+-@\t\r" else value
+    """A cell that no spreadsheet takes for a formula, and no terminal for a command."""
+    if not isinstance(value, str):
+        return value
+    return f"'{visible(value)}" if value[:1] in "=+-@\t\r" else visible(value)
 
 
 def _markdown_row(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _markdown(text: str) -> str:
-    """`text` with everything escaped that Markdown, HTML or a formula's dollars would act on."""
-    return "".join(f"\\{char}" if char in "\\`*_[]<>|#&~$" else char for char in text)
+def escaped(text: str) -> str:
+    """`text` with everything escaped that Markdown, HTML, a formula's dollars or a terminal would act on."""
+    return "".join(f"\\{char}" if char in "\\`*_[]<>|#&~$" else char for char in visible(text))

@@ -1,8 +1,10 @@
 """What a reader of the numbers must know: what was not evaluated, what was assumed, what is wrong with the data."""
 
+from collections import defaultdict
 from collections.abc import Iterator
 
-from ctxmode_cli.replay.results import Comparison
+from ctxmode_cli.context.config import ContextConfig
+from ctxmode_cli.replay.results import Comparison, ModeTotals
 from ctxmode_cli.report.simulated import cost_notes, latency_notes, unknown_price_notes
 from ctxmode_cli.report.words import counted
 
@@ -17,14 +19,14 @@ _FAULTS = {
 def notes(comparison: Comparison) -> list[str]:
     """The notes of a comparison, each one sentence: what is wrong with it first, then what its figures mean."""
     return [
-        *_mode_notes(comparison),
+        *mode_notes(comparison),
         *_data_notes(comparison),
         *unknown_price_notes(comparison),
         *_recall_notes(comparison),
         TEACHER_FORCED,
         *cost_notes(comparison),
         *latency_notes(comparison),
-        *_call_notes(comparison),
+        *call_notes(comparison),
     ]
 
 
@@ -36,7 +38,9 @@ def null_notes(comparison: Comparison) -> Iterator[str]:
     if comparison.sessions_per_day is None:
         yield "cost per day is null: --sessions-per-day asks for it"
     baseline = comparison.cost(comparison.baseline)
-    if baseline is not None and not baseline.total:
+    if not comparison.modes[comparison.baseline].prompt_tokens.size:
+        yield f"relative cost is null: {comparison.baseline} sends nothing"
+    elif baseline is not None and not baseline.total:
         yield f"relative cost is null: {comparison.baseline} costs nothing"
     if comparison.data.probes and comparison.normalised_recall(comparison.baseline) is None:
         yield "normalised recall is null: it takes zero and full, and a gap between them"
@@ -45,7 +49,7 @@ def null_notes(comparison: Comparison) -> Iterator[str]:
 def _recall_notes(comparison: Comparison) -> Iterator[str]:
     data = comparison.data
     if not data.facts:
-        yield "no facts are labelled, so nothing here says what a mode loses"
+        yield "no facts are labelled, so recall is null and nothing says what a mode loses"
     elif not data.probes:
         yield "no label can be probed, so recall is null; --probes all asks for each fact in every later turn"
     else:
@@ -76,30 +80,35 @@ def _data_notes(comparison: Comparison) -> Iterator[str]:
         yield f"no published rule counts the tokens of these parts, which count 0: {parts}"
 
 
-def _mode_notes(comparison: Comparison) -> Iterator[str]:
+def mode_notes(comparison: Comparison) -> Iterator[str]:
+    """What is to be said of modes, once for all of which it is true."""
+    modes: defaultdict[str, list[str]] = defaultdict(list)
     for name, config in comparison.configs.items():
-        totals = comparison.modes[name]
-        room = config.budget(comparison.window).request
-        if config.mode != "full" and config.max_tokens > room:
-            yield (
-                f"{name}: --max-tokens {config.max_tokens} is clamped to {room}, the window of {comparison.window} "
-                f"less the reserved output"
-            )
-        if totals.invalid:
-            checks = ", ".join(f"{check}: {count:,}" for check, count in sorted(totals.invalid.items()))
-            yield f"{name}: requests that an API would refuse ({checks})"
-        if totals.unsendable:
-            reasons = ", ".join(f"{reason}: {count:,}" for reason, count in sorted(totals.unsendable.items()))
-            yield (
-                f"{name}: {counted(totals.unsendable.total(), 'request')} cannot be sent within the budget ({reasons}); "
-                f"counted 0 in recall, left out of the means"
-            )
-        if totals.stepped_down:
-            steps = ", ".join(f"{count} to {step}" for step, count in sorted(totals.stepped_down.items()))
-            yield f"{name}: requests stepped down to a simpler mode: {steps}"
+        for text in _mode_texts(config, comparison.modes[name], comparison.window):
+            modes[text].append(name)
+    for text, names in modes.items():
+        yield f"{', '.join(names)}: {text}"
 
 
-def _call_notes(comparison: Comparison) -> Iterator[str]:
+def _mode_texts(config: ContextConfig, totals: ModeTotals, window: int) -> Iterator[str]:
+    room = config.budget(window).request
+    if config.mode != "full" and config.max_tokens > room:
+        yield f"--max-tokens {config.max_tokens} is clamped to {room}, the window of {window} less the reserved output"
+    if totals.invalid:
+        checks = ", ".join(f"{check}: {count:,}" for check, count in sorted(totals.invalid.items()))
+        yield f"requests that an API would refuse ({checks})"
+    if totals.unsendable:
+        reasons = ", ".join(f"{reason}: {count:,}" for reason, count in sorted(totals.unsendable.items()))
+        yield (
+            f"{counted(totals.unsendable.total(), 'request')} cannot be sent within the budget ({reasons}); "
+            f"counted 0 in recall, left out of means and costs"
+        )
+    if totals.stepped_down:
+        steps = ", ".join(f"{count} to {step}" for step, count in sorted(totals.stepped_down.items()))
+        yield f"requests stepped down to a simpler mode: {steps}"
+
+
+def call_notes(comparison: Comparison) -> Iterator[str]:
     """How summary calls are made, and what they never saw."""
     for name, config in comparison.configs.items():
         calls = comparison.modes[name].summary_calls

@@ -27,7 +27,17 @@ def as_table(comparison: Comparison, *, width: int | None = None, colour: bool =
         width: Columns of the terminal; None for a pipe, where nothing is wrapped or cut.
         colour: Whether to send terminal styles.
     """
-    console = Console(
+    console = plain_console(colour=colour)
+    rows = table_rows(comparison)
+    first = wrapped(heading(comparison), console, width)
+    notes = [wrapped(line, console, width, "note: ") for line in notes_lines(comparison)]
+    last = wrapped(visible(answer(comparison)), console, width)
+    return "\n".join([first, "", *fitted_table(rows, columns_of(rows), console, width), "", *notes, "", last, ""])
+
+
+def plain_console(*, colour: bool) -> Console:
+    """Where text is laid out before it is written: nothing is cut, and styles come only with `colour`."""
+    return Console(
         file=io.StringIO(),
         width=NATURAL_WIDTH,
         force_terminal=colour,
@@ -35,18 +45,19 @@ def as_table(comparison: Comparison, *, width: int | None = None, colour: bool =
         highlight=False,
         legacy_windows=False,
     )
-    first = _wrapped(heading(comparison), console, width)
-    notes = [_wrapped(f"note: {line}", console, width, "      ") for line in notes_lines(comparison)]
-    last = _wrapped(visible(answer(comparison)), console, width)
-    return "\n".join([first, "", *_table(table_rows(comparison), console, width), "", *notes, "", last, ""])
 
 
-def _table(rows: Sequence[Row], console: Console, width: int | None) -> list[str]:
+def fitted_table(rows: Sequence[Row], columns: Sequence[Column], console: Console, width: int | None) -> list[str]:
     """The table, and which columns a narrow terminal leaves no room for: figures never break.
 
     First go columns that say nothing, with only zeros or dashes, then those that matter least.
+
+    Args:
+        rows: At least one.
+        columns: In the order in which they stand.
+        console: Lays the table out.
+        width: Columns of the terminal; None for a pipe.
     """
-    columns = columns_of(rows)
     droppable = sorted(
         (column for column in columns if column.dropped),
         key=lambda column: (any(row[column.key] for row in rows), column.dropped),
@@ -61,7 +72,7 @@ def _table(rows: Sequence[Row], console: Console, width: int | None) -> list[str
     lines = [line.rstrip() for line in captured.get().splitlines()]
     if left_out:
         titles = ", ".join(column.title for column in columns if column in left_out)
-        lines += ["", _wrapped(f"no room here for: {titles} (a pipe or --format csv has them)", console, width)]
+        lines += ["", wrapped(f"no room here for: {titles} (a pipe or --format csv has them)", console, width)]
     return lines
 
 
@@ -74,9 +85,9 @@ def _grid(rows: Sequence[Row], columns: Sequence[Column], gap: int) -> Table:
     return table
 
 
-def _wrapped(text: str, console: Console, width: int | None, indent: str = "") -> str:
-    """`text` in lines of the terminal's width, in which a Chinese character takes two columns."""
+def wrapped(text: str, console: Console, width: int | None, prefix: str = "") -> str:
+    """`prefix` and `text` in lines of the terminal's width, in which a Chinese character takes two columns."""
     if width is None:
-        return text
-    lines = Text(text).wrap(console, max(1, width - len(indent)))
-    return f"\n{indent}".join(line.plain.rstrip() for line in lines)
+        return prefix + text
+    lines = Text(text).wrap(console, max(1, width - len(prefix)))
+    return prefix + f"\n{' ' * len(prefix)}".join(line.plain.rstrip() for line in lines)

@@ -7,12 +7,12 @@ from ctxmode_cli.report.words import counted
 
 
 def heading(comparison: Comparison) -> str:
-    """What was replayed, with which tokenizer."""
+    """What was replayed, with which tokenizer; control characters shown."""
     data = comparison.data
     labelled = "no labelled facts"
     if data.facts:
         labelled = f"{counted(data.facts, 'labelled fact')}, {counted(data.probes, 'probe')}"
-    return (
+    return visible(
         f"{counted(data.conversations, 'conversation')}, {counted(data.requests, 'request')}, {labelled}; "
         f"tokens of {comparison.model} ({comparison.encoding}), seed {comparison.seed}"
     )

@@ -149,7 +149,8 @@ class SessionCharges:
                 continue
             call = None if context.call is None else self._call(context.call, cache, reply)
             prompt, completion = context.prompt_tokens, reply.completion_tokens
-            cached = cache.read(context.pieces, reply.now, reply.stop)
+            # A prompt too short to be written can neither read anything nor be read.
+            cached = cache.read(context.pieces, reply.now, reply.stop) if provider.rule.writes(prompt) else 0
             latency = None
             if completion is not None:
                 latency = round(1000 * profile.seconds(prompt, cached, completion) * reply.noise)
@@ -166,10 +167,11 @@ class SessionCharges:
         prompt, completion = call.prompt_tokens, call.completion_tokens
         if not prompt:  # it failed before anything was sent
             return Charge(Usage(), 0, 0)
-        cached = 0 if call.prefix is None else cache.read(call.prefix, reply.now)
-        latency = round(1000 * self.simulation.profile.seconds(prompt, cached, completion) * reply.noise)
         provider = self.simulation.providers[call.model]
-        return provider.charge(prompt, cached, completion, latency, writes=call.prefix is not None)
+        is_cached = call.prefix is not None and provider.rule.writes(prompt)
+        cached = cache.read(call.prefix or (), reply.now) if is_cached else 0
+        latency = round(1000 * self.simulation.profile.seconds(prompt, cached, completion) * reply.noise)
+        return provider.charge(prompt, cached, completion, latency, writes=is_cached)
 
 
 def request_times(

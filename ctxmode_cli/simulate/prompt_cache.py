@@ -7,7 +7,10 @@ from typing import NamedTuple, TypeAlias
 from ctxmode_cli.context.context import Piece
 from ctxmode_cli.context.history import History, Note
 from ctxmode_cli.conversation.jsonl import sorted_json
+from ctxmode_cli.conversation.message import WIRE_FIELDS
 from ctxmode_cli.simulate.cache_rules import CacheRule
+
+_PLAIN_FIELDS = frozenset({"role", "content"})
 
 _Segment: TypeAlias = tuple[int, int] | Note
 """A range of recorded messages, or a generated one."""
@@ -22,9 +25,8 @@ class WireForms(dict[int, Hashable]):
 
     def __missing__(self, position: int) -> Hashable:
         message = self._history.messages[position]
-        wire = message.wire()
-        plain = len(wire) == 2 and isinstance(message.content, str)  # noqa: PLR2004 - role and content
-        form = self[position] = (message.role, message.content) if plain else sorted_json(wire)
+        plain = isinstance(message.content, str) and WIRE_FIELDS.isdisjoint(message.recorded.keys() - _PLAIN_FIELDS)
+        form = self[position] = (message.role, message.content) if plain else sorted_json(message.wire())
         return form
 
 
@@ -34,9 +36,10 @@ class _Node:
     `used` is when it was last part of a request; `ends` are the positions in it, rising, at which a breakpoint lies.
     """
 
-    __slots__ = ("children", "ends", "note", "start", "stop", "used")
+    __slots__ = ("children", "ends", "note", "parent", "start", "stop", "used")
 
-    def __init__(self, start: int, stop: int, note: Note | None, used: float) -> None:
+    def __init__(self, parent: "_Node | None", start: int, stop: int, note: Note | None, used: float) -> None:
+        self.parent = parent
         self.start = start
         self.stop = stop
         self.note = note
@@ -80,8 +83,13 @@ class PromptCache:
         self._forms = WireForms(history) if forms is None else forms
         self._lifetime = inf if rule.lifetime_s is None else rule.lifetime_s
         self._tools_tokens = history.fixed_tokens - history.counter.REPLY_TOKENS
-        self._root = _Node(0, 0, None, inf)
-        self._tools_used = inf if warm_system else None
+        self._root = _Node(None, 0, 0, None, inf if warm_system else -inf)
+        self._sent: Sequence[_Segment] = ()
+        """The last request,"""
+        self._end = self._root
+        """the stretch in which it ends,"""
+        self._sent_tokens = 0
+        """and its tokens, without the opening of the reply."""
         if warm_system and history.leading_systems:
             self._enter(self._root, [(0, history.leading_systems)], inf)
 
@@ -95,51 +103,83 @@ class PromptCache:
             now: When, in seconds; 0 for every request is a cache that is always warm.
             reply_stop: One past the last message of its reply, for a rule that caches replies.
         """
-        warm = self._tools_used is not None and now - self._tools_used <= self._lifetime
-        self._tools_used = now if self._tools_used is None else max(now, self._tools_used)
-        walk = self._walk(_segments(pieces), now)
-        tokens = 0
-        if warm:
-            tokens = walk.marked if self._rule.match == "breakpoint" else walk.common + self._common_text(walk, now)
-        last = self._enter(walk.node, walk.rest, now)
-        if not last.ends or last.ends[-1] != last.stop:
-            last.ends.append(last.stop)
-        if reply_stop is not None and self._rule.reply_cached and last.note is None and not last.children:
-            last.stop = max(last.stop, reply_stop)
-        return self._rule.hit(tokens)
+        rule = self._rule
+        if rule.minimum is None:
+            return 0
+        segments = _segments(pieces)
+        end = self._end
+        stop = self._continued_to(segments, now)
+        if stop:
+            tokens = self._sent_tokens
+            self._sent_tokens += self._history.range_tokens(end.stop, stop)
+            end.stop = stop
+        else:
+            walk = self._walk(segments, now)
+            tokens = walk.marked if rule.match == "breakpoint" else walk.common + self._common_text(walk, now)
+            end = self._end = self._enter(walk.node, walk.rest, now)
+            self._sent_tokens = self._tools_tokens + sum(map(self._tokens, segments))
+        self._sent = segments
+        self._use(end, now)
+        if reply_stop is not None and rule.reply_cached and end.note is None and not end.children:
+            end.stop = max(end.stop, reply_stop)
+        return rule.hit(tokens)
+
+    def _continued_to(self, segments: Sequence[_Segment], now: float) -> int:
+        """The end of a request that is the last one with more recorded messages; 0 for any other.
+
+        Most are, so that they need not be walked again.
+        """
+        sent, end, last = self._sent, self._end, segments[-1]
+        if len(sent) != len(segments) or end.children or isinstance(last, Note):
+            return 0
+        start, stop = last
+        continues = (
+            sent[-1] == (start, end.stop)
+            and end.stop <= stop
+            and now - end.used <= self._lifetime
+            and segments[:-1] == sent[:-1]
+        )
+        return stop if continues else 0
+
+    def _use(self, node: _Node | None, now: float) -> None:
+        """Note that a request has ended at the end of a node, and that all it went along is used again."""
+        if node is not None and (not node.ends or node.ends[-1] != node.stop):
+            node.ends.append(node.stop)
+        while node is not None:
+            node.used = max(node.used, now)
+            node = node.parent
 
     def _walk(self, segments: Sequence[_Segment], now: float) -> _Walk:
-        """Follow a request as far as it has been sent before; what it takes part in is used again."""
-        node, common, marked = self._root, self._tools_tokens, self._tools_tokens
+        """Follow a request as far as it has been sent before."""
+        node = self._root
+        if now - node.used > self._lifetime or node.used == -inf:
+            return _Walk(node, segments, 0, 0)
+        range_tokens = self._history.range_tokens
+        common = marked = self._tools_tokens
         for index, segment in enumerate(segments):
-            if isinstance(segment, Note):
-                child = self._alive(node, _note_form(segment), now)
-                if child is None:
-                    return _Walk(node, segments[index:], common, marked)
-                child.used = max(child.used, now)
-                common += segment.tokens
-                marked = common if child.ends else marked
-                node = child
-                continue
-            position, stop = segment
+            position, stop = (0, 1) if isinstance(segment, Note) else segment
             while position < stop:
-                child = self._alive(node, self._forms[position], now)
-                if child is None:
-                    return _Walk(node, [(position, stop), *segments[index + 1 :]], common, marked)
-                length = self._shared(child, position, stop)
-                if child.start + length < child.stop:
-                    self._split(child, child.start + length)
-                child.used = max(child.used, now)
-                if child.ends:
-                    marked = common + self._history.range_tokens(child.start, child.ends[-1])
-                common += self._history.range_tokens(position, position + length)
-                position += length
+                form = _note_form(segment) if isinstance(segment, Note) else self._forms[position]
+                child = node.children.get(form)
+                if child is None or now - child.used > self._lifetime:
+                    rest = segment if isinstance(segment, Note) else (position, stop)
+                    return _Walk(node, [rest, *segments[index + 1 :]], common, marked)
                 node = child
+                if isinstance(segment, Note):
+                    common += segment.tokens
+                    marked = common if node.ends else marked
+                    break
+                length = self._shared(node, position, stop)
+                if node.start + length < node.stop:
+                    self._split(node, node.start + length)
+                if node.ends:
+                    marked = common + range_tokens(node.start, node.ends[-1])
+                common += range_tokens(position, position + length)
+                position += length
         return _Walk(node, (), common, marked)
 
-    def _alive(self, node: _Node, form: Hashable, now: float) -> _Node | None:
-        child = node.children.get(form)
-        return child if child is not None and now - child.used <= self._lifetime else None
+    def _tokens(self, segment: _Segment) -> int:
+        return segment.tokens if isinstance(segment, Note) else self._history.range_tokens(*segment)
 
     def _shared(self, node: _Node, position: int, stop: int) -> int:
         """How many messages from `position` on are those of the node; the first of them is."""
@@ -153,8 +193,10 @@ class PromptCache:
 
     def _split(self, node: _Node, stop: int) -> None:
         """Part a node before the message at `stop`: what follows becomes its only child."""
-        lower = _Node(stop, node.stop, None, node.used)
+        lower = _Node(node, stop, node.stop, None, node.used)
         lower.children = node.children
+        for child in lower.children.values():
+            child.parent = lower
         lower.ends = [end for end in node.ends if end > stop]
         node.ends = [end for end in node.ends if end <= stop]
         node.children = {self._forms[stop]: lower}
@@ -162,24 +204,25 @@ class PromptCache:
 
     def _enter(self, node: _Node, segments: Sequence[_Segment], now: float) -> _Node:
         """Add what no earlier request has sent; the node at which the request ends."""
+        root = self._root
         for segment in segments:
             if isinstance(segment, Note):
-                child = node.children[_note_form(segment)] = _Node(0, 0, segment, now)
+                child = node.children[_note_form(segment)] = _Node(node, 0, 0, segment, now)
             else:
                 start, stop = segment
-                grows = node.stop == start and node.used == now and node.note is None and not node.children
-                if grows and node is not self._root:
+                grows = node.stop == start and node.used != inf and node.note is None and not node.children
+                if grows and node is not root:
                     node.stop = stop
                     continue
-                child = node.children[self._forms[start]] = _Node(start, stop, None, now)
-                if node is self._root and start == 0 < self._history.leading_systems:
+                child = node.children[self._forms[start]] = _Node(node, start, stop, None, now)
+                if node is root and start == 0 < self._history.leading_systems:
                     child.ends.append(self._history.leading_systems)
             node = child
         return node
 
     def _common_text(self, walk: _Walk, now: float) -> int:
         """Common tokens of the first system message or note that differs and what stood in its place before."""
-        if not walk.rest:
+        if not walk.rest or not walk.node.children:
             return 0
         role, text, most = self._generated(walk.rest[0])
         hit = self._rule.hit
@@ -197,8 +240,9 @@ class PromptCache:
         if isinstance(segment, Note):
             return segment.role, segment.text, segment.tokens
         message = self._history.messages[segment[0]]
-        text = message.content if message.is_system and isinstance(message.content, str) else ""
-        return message.role, text, self._history.range_tokens(segment[0], segment[0] + 1)
+        if not message.is_system or not isinstance(message.content, str):
+            return message.role, "", 0
+        return message.role, message.content, self._history.range_tokens(segment[0], segment[0] + 1)
 
 
 def _note_form(note: Note) -> Hashable:

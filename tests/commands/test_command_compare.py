@@ -26,8 +26,8 @@ from ctxmode_cli.errors import CtxmodeError
 
 Ctxmode = Callable[..., Any]
 PROGRAM = [sys.executable, "-m", "ctxmode_cli"]
-SETTINGS = ("--max-tokens", "400", "--summary-target-tokens", "150")
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
+SETTINGS = ("--config", str(GOLDEN / "ctxmode.toml"))
 
 
 def report(result: Any) -> dict[str, Any]:
@@ -47,11 +47,12 @@ def environment(**variables: str) -> dict[str, str]:
 
 @pytest.mark.parametrize(
     ("form", "golden"),
-    [("table", "piped.txt"), ("markdown", "md"), ("csv", "csv"), ("jsonl", "jsonl")],
+    [("table", "piped.txt"), ("markdown", "md"), ("csv", "csv"), ("jsonl", "jsonl"), ("json", "json")],
 )
-def test_form_on_stdout(ctxmode: Ctxmode, talk: str, form: str, golden: str) -> None:
+def test_form_on_stdout(ctxmode: Ctxmode, monkeypatch: pytest.MonkeyPatch, form: str, golden: str) -> None:
     """Each form goes to stdout, where nothing else goes."""
-    result = ctxmode("compare", talk, *SETTINGS, "--format", form)
+    monkeypatch.chdir(GOLDEN)  # where ctxmode.toml is
+    result = ctxmode("compare", "talk.jsonl", "--format", form)
     assert (result.code, result.err) == (0, "")
     assert result.out == (GOLDEN / f"compare.{golden}").read_text(encoding="utf-8")
 
@@ -207,6 +208,38 @@ def test_recall_that_was_asked_for_and_cannot_be_had(ctxmode: Ctxmode, here: Pat
     assert result.err == "error: recall was asked for and could not be evaluated: no labelled fact can be probed\n"
     assert ctxmode("compare", "a.jsonl", "--probes", "labelled").code == 3
     assert ctxmode("compare", "a.jsonl").code == 0
+
+
+@pytest.mark.parametrize("asked", [("--sessions-per-day", "10"), ("--price-date", "2026-11-30")])
+def test_cost_that_was_asked_for_and_cannot_be_had(ctxmode: Ctxmode, here: Path, asked: tuple[str, str]) -> None:
+    """Without a price, an option about costs exits with 3, after the result; not asked for, a null with a note does not."""
+    (here / "a.jsonl").write_text(UNLABELLED)
+    arguments = ("compare", "a.jsonl", "--modes", "full,zero", "--format", "json")
+    unpriced = ("--model", "ft:gpt-4o:acme")
+    result = ctxmode(*arguments, *unpriced, *asked)
+    assert result.code == 3
+    assert [part["cost_usd"] for part in json.loads(result.out)["modes"].values()] == [None, None]
+    assert result.err == "error: cost was asked for and could not be evaluated: no price of ft:gpt-4o:acme is known\n"
+    silent = report(ctxmode(*arguments, *unpriced))
+    assert silent["prices"] is None
+    assert any(note.startswith("no price of ft:gpt-4o:acme is known") for note in silent["notes"])
+    assert ctxmode(*arguments, *asked).code == 0
+
+
+def test_price_that_nothing_needs(ctxmode: Ctxmode, here: Path) -> None:
+    """Where no summary call was made, a cost that was asked for does not want the summarizer's price."""
+    (here / "a.jsonl").write_text(UNLABELLED)
+    arguments = ("compare", "a.jsonl", "--modes", "full,summary", "--sessions-per-day", "10", "--format", "json")
+    summarizer = ("--summary-model", "ft:gpt-4o:acme")
+    assert report(ctxmode(*arguments, *summarizer))["modes"]["summary"]["cost_usd"]["per_day"] > 0
+
+
+def test_recall_and_cost_that_cannot_be_had(ctxmode: Ctxmode, here: Path) -> None:
+    """All that was asked for in vain is told, each in a line."""
+    (here / "a.jsonl").write_text(UNLABELLED)
+    result = ctxmode("compare", "a.jsonl", "--probes", "all", "--model", "ft:gpt-4o:acme", "--sessions-per-day", "1")
+    assert result.code == 3
+    assert [line.split(" was ")[0] for line in result.err.splitlines()] == ["error: recall", "error: cost"]
 
 
 def test_every_conversation_skipped(ctxmode: Ctxmode, here: Path) -> None:
@@ -499,15 +532,15 @@ def test_disk_that_is_full(here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(Path, "write_bytes", full)
     with pytest.raises(CtxmodeError, match="the file cannot be written: No space left"), ExitStack() as stack:
-        outputs.open_outputs(["x.json"], stack, simulation()).files[0].write("new")
+        outputs.open_outputs(["x.json"], stack, {".json": "json"}, simulation()).files[0].write("new")
     assert [path.name for path in here.iterdir()] == ["x.json"]
     assert (here / "x.json").read_text() == "old"
 
 
 def test_two_runs_to_one_file(here: Path) -> None:
     """Runs that write to one file at the same time do not meet; the last to end wins, with the usual rights."""
-    with outputs.OutputFile(here / "x.json") as first:
-        with outputs.OutputFile(here / "x.json") as second:
+    with outputs.OutputFile(here / "x.json", "json") as first:
+        with outputs.OutputFile(here / "x.json", "json") as second:
             first.write("first")
             second.write("second")
         assert (here / "x.json").read_text() == "second"

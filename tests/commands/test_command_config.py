@@ -105,7 +105,7 @@ def test_every_option_has_its_key(tmp_path: Path) -> None:
     commands = get_command(app).commands
     options = {
         parameter.name
-        for name in ("compare", "replay")
+        for name in ("compare", "replay", "forecast")
         for parameter in commands[name].params
         if parameter.param_type_name == "option"
     } - {"help", "config"}
@@ -321,7 +321,7 @@ FAULTS = [
     # keys
     ("sliding-turns = 4", 'the key "sliding-turns" is unknown', "did you mean sliding_turns?"),
     ("Seed = 4", 'the key "Seed" is unknown', "did you mean seed?"),
-    ("count = 3", 'the key "count" is unknown', "keys are the options of compare and replay, with _ for -"),
+    ("count = 3", 'the key "count" is unknown', "keys are the options of compare, replay and forecast, with _ for -"),
     ('data = "x.jsonl"', 'the key "data" is unknown', "keys are the options"),
     ('config = "x.toml"', 'the key "config" is unknown', "keys are the options"),
     ("[price]", 'the key "price" is unknown', "did you mean prices?"),

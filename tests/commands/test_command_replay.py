@@ -12,21 +12,25 @@ Ctxmode = Callable[..., Any]
 
 
 def test_one_mode(ctxmode: Ctxmode, talk: str) -> None:
-    """One mode is replayed, sliding unless another is named, and the last line says what it sends."""
+    """One mode is replayed, sliding unless another is named, and the last line says what it costs."""
     result = ctxmode("replay", talk)
     assert (result.code, result.err) == (0, "")
-    assert [line.split()[0] for line in result.out.splitlines()[2:4]] == ["mode", "sliding"]
-    assert result.out.splitlines()[-1].startswith("sliding sends ")
+    lines = result.out.splitlines()
+    assert len([line for line in lines[: lines.index("", 2)] if line.startswith(("mode ", "sliding "))]) == 2
+    assert result.out.splitlines()[-1].startswith("sliding costs $")
     assert set(json.loads(ctxmode("replay", talk, "--mode", "zero", "--format", "json").out)["modes"]) == {"zero"}
 
 
 def test_same_figures_as_compare(ctxmode: Ctxmode, talk: str) -> None:
-    """A mode alone has the figures that it has beside others; only the normalised recall needs them."""
+    """A mode alone has the figures that it has beside others, but for those that are related to another mode's."""
     compared = json.loads(ctxmode("compare", talk, "--format", "json").out)["modes"]
     for mode, part in compared.items():
         [alone] = json.loads(ctxmode("replay", talk, "--mode", mode, "--format", "json").out)["modes"].values()
-        assert alone["recall"].pop("normalised") is None
-        part["recall"].pop("normalised")
+        assert alone["recall"]["normalised"] is None
+        assert alone["cost_usd"]["relative"] == alone["cost_usd"]["relative_uncached"] == 1
+        for group, name in (("recall", "normalised"), ("cost_usd", "relative"), ("cost_usd", "relative_uncached")):
+            alone[group].pop(name)
+            part[group].pop(name)
         assert alone == part
 
 
@@ -70,5 +74,5 @@ def test_wrong_usage(ctxmode: Ctxmode, arguments: tuple[str, ...], error: str) -
 def test_environment(ctxmode: Ctxmode, talk: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The mode can be set in the environment, and a flag is stronger."""
     monkeypatch.setenv("CTXMODE_MODE", "zero")
-    assert "zero sends" in ctxmode("replay", talk).out
-    assert "full sends" in ctxmode("replay", talk, "--mode", "full").out
+    assert "zero costs" in ctxmode("replay", talk).out
+    assert "full costs" in ctxmode("replay", talk, "--mode", "full").out

@@ -189,6 +189,16 @@ def test_words_of_the_user_stay_in_a_cut_input() -> None:
     assert (sent(context), context.prompt_tokens) == ("0-0 2-3 5-6", 38)
 
 
+def test_preamble_that_a_late_result_drew_in_goes_whole() -> None:
+    """Of what was said before the user first spoke nothing is cut, not even a result in front that answers nothing."""
+    script = "t:x a a:c u t:c"
+    # Five messages of 6, the call's function 5, the opening 3: all of it is one group.
+    assert sent(manager(script, "zero", max_tokens=38).build_context()) == "0-4"
+    with pytest.raises(OverBudgetError) as error:
+        manager(script, "zero", max_tokens=37).build_context()
+    assert (error.value.reason, error.value.over_by) == ("input", 1)
+
+
 def test_parallel_results_stay_together() -> None:
     """A group with several results goes or stays as one, whatever the order of its results."""
     script = "u a:c t:c a:d,e t:e t:d"
@@ -239,6 +249,9 @@ def test_documents_stay_where_a_share_cuts() -> None:
     """What is cut for a share of its own leaves the documents: dropping them would save no turn and no call group."""
     history = documented("u a u a u", 4, history_tokens=12).build_context()
     assert (sent(history), history.trimmed) == ("2-3 documents 4-4", True)
+    note = 4 + counter().text(NOTE)
+    beside_one_turn = documented("u a u a u", 4, history_tokens=23, max_tokens=9 + 12 + note).build_context()
+    assert (sent(beside_one_turn), beside_one_turn.prompt_tokens) == ("2-3 documents 4-4", 9 + 12 + note)
     groups = documented(LOOP, 0, mode="zero", input_tokens=56).build_context()
     assert (sent(groups), groups.trimmed) == ("documents 0-0 3-6", True)
 

@@ -211,6 +211,14 @@ def test_summary_over_the_mark_stays() -> None:
     assert told == [(0, 0, False), (0, 0, False), (0, 0, False), (6, 6, False), (6, 6, False), (6, 10, True)]
 
 
+def test_summary_and_turns_share_the_mark() -> None:
+    """The mark is for all of history: what the summary takes of it is no turn's."""
+    settings = {"max_tokens": 9 + 60, "budget_low": 0.5, "summary_every": 5}
+    contexts = play(summary_of(10, **settings), dialogue("u a " * 11 + "u"))
+    # The summary of the first six turns; with five more it is 70: of the mark of 30 it leaves 20, which is one turn.
+    assert [first_sent(context) for context in contexts[-2:]] == [12, 20]
+
+
 def documented(session: ContextManager, turns: int) -> Context:
     for message in dialogue("u a " * turns + "u"):
         session.append(message)

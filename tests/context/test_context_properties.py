@@ -319,7 +319,7 @@ def test_identity(mode: str, recorded: list[dict[str, Any]], tools: list[dict[st
 def test_sliding_holds_the_most_recent_turns(recorded: list[dict[str, Any]], turns: int) -> None:
     """Sliding sends exactly the last complete turns, as many as there are up to its number."""
     manager = ContextManager(
-        ContextConfig(mode="sliding", model=MODEL, sliding_turns=turns), history=History(counter())
+        ContextConfig(mode="sliding", model=MODEL, sliding_turns=turns, max_tokens=WINDOW), history=History(counter())
     )
     users = []
     for position, message in enumerate(recorded):

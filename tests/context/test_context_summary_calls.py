@@ -27,6 +27,8 @@ class Recorder:
     """A summarizer that remembers what it was asked, and refuses what its model's window does not hold."""
 
     text: str = "so far"
+    unseen: int = 0
+    """What the summarizer left out by itself."""
     asked: list[SummaryRequest] = field(default_factory=list)
 
     def __call__(self, request: SummaryRequest) -> SummaryResult:
@@ -35,7 +37,7 @@ class Recorder:
         over_by = prompt + request.target_tokens - request.counter.model.window
         if over_by > 0:
             raise SummaryError("too long", over_by=over_by)
-        return SummaryResult(self.text, counter().text(self.text), prompt)
+        return SummaryResult(self.text, counter().text(self.text), prompt, self.unseen)
 
 
 def manager(summarizer: Any, model: str = MODEL, tools: Any = (), **settings: Any) -> ContextManager:
@@ -180,6 +182,16 @@ def test_each_message_is_encoded_once_for_each_encoding() -> None:
     assert same.counted == []
 
 
+def test_only_messages_of_parts_are_counted_for_another_rule_of_images() -> None:
+    """Where only the rule of images differs, text is not encoded again; what holds an image is counted once."""
+    image = [{"type": "text", "text": "see"}, {"type": "image_url", "image_url": {"url": "https://x/y.png"}}]
+    history = history_of(messages_of("s u a u a u", u3=image))
+    mini = CountingCounter("gpt-4o-mini")
+    for start, stop in ((0, 3), (1, 5), (0, 6)):
+        history.spoken_tokens_by(mini, start, stop)
+    assert mini.counted == ["see"]
+
+
 # --- behind the session's prefix ---
 
 
@@ -289,10 +301,10 @@ def test_capped_input_parts_no_call() -> None:
 
 def test_rolling_keeps_the_last_summary_in_a_capped_call() -> None:
     """What is left out are messages; the last summary stays in the call."""
-    summarizer = Recorder()
+    summarizer = Recorder(unseen=7)
     contexts = play(manager(summarizer, **SMALL), "u a u a u a u", u2=words(ROOM))
     first, second = calls(contexts)
-    assert (first.unseen_tokens, second.unseen_tokens) == (0, ROOM)
+    assert (first.unseen_tokens, second.unseen_tokens) == (7, 7 + ROOM)  # and what the summarizer itself left out
     assert [(request.previous, len(request.messages)) for request in summarizer.asked[-2:]] == [
         ("so far", 2),
         ("so far", 1),

@@ -125,7 +125,7 @@ def test_summaries_add_up(run: tuple[Path, Totals]) -> None:
     part = totals.modes["summary"].summary_calls
     assert len(calls) == part.count > 0
     assert {row["mode"] for row in calls} == {"summary"}
-    assert {row["strategy"] for row in calls} == {"rolling"}
+    assert {(row["strategy"], row["model"]) for row in calls} == {("rolling", "gpt-4o-mini")}
     assert sum(row["prompt_tokens"] for row in calls) == part.prompt_tokens
     assert sum(row["completion_tokens"] for row in calls) == part.completion_tokens
     assert [row["completion_tokens"] for row in calls] == [COUNTER.text(row["text"]) for row in calls]

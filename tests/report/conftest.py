@@ -1,43 +1,82 @@
 """Comparisons made of bare figures."""
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from assumptions import simulation
 
 from ctxmode_cli.context.config import ContextConfig
-from ctxmode_cli.replay.results import Comparison, DataTotals, Histogram, ModeTotals
+from ctxmode_cli.replay.results import Comparison, DataTotals, Histogram, ModeTotals, SummaryCalls
 from ctxmode_cli.score.recall import Recall
+from ctxmode_cli.simulate.rates import Bill, Usage
 
 Build = Callable[..., Comparison]
 
 
 def totals(
-    tokens: int | list[int] | None, kept: int | None = None, unsendable: int = 0, facts: int = 1000
+    tokens: int | Sequence[int] | None,
+    kept: int | None = None,
+    unsendable: int = 0,
+    facts: int = 1000,
+    *,
+    cached: int = 0,
+    written: int = 0,
+    replies: int = 0,
+    calls: Usage | None = None,
+    latency_ms: Sequence[int] | None = None,
 ) -> ModeTotals:
-    """A mode whose requests have these tokens, and that keeps so many of a thousand facts."""
-    sizes = [] if tokens is None else [tokens] if isinstance(tokens, int) else tokens
+    """What a mode's requests add up to.
+
+    Args:
+        tokens: Of its requests; None where none can be sent.
+        kept: Of how many facts it keeps.
+        unsendable: Requests that it cannot send.
+        facts: How many there are.
+        cached: Prompt tokens of all requests that are read from the cache.
+        written: And that are written to it.
+        replies: Tokens of all replies.
+        calls: What one summary call is billed.
+        latency_ms: Of its requests; as many as they have tokens where none are given.
+    """
+    sizes = [] if tokens is None else [tokens] if isinstance(tokens, int) else list(tokens)
+    usage = Usage(sum(sizes) - cached - written, cached, written, replies)
+    summaries = SummaryCalls() if calls is None else SummaryCalls(1, 0, calls.prompt, calls.completion)
     return ModeTotals(
         requests=len(sizes) + unsendable,
         unsendable=Counter({"input": unsendable} if unsendable else {}),
         prompt_tokens=Histogram(Counter(sizes)),
+        bill=Bill({0: usage} if sizes else {}),
+        latency_ms=Histogram(Counter(sizes if latency_ms is None else latency_ms)),
+        summary_calls=summaries,
+        summary_bill=Bill({} if calls is None else {0: calls}),
         recall=Recall() if kept is None else Recall(Counter({1: kept}), Counter({1: facts})),
     )
 
 
 @pytest.fixture
 def build() -> Build:
-    """A comparison of modes given as (tokens, facts kept of a thousand, unsendable requests)."""
+    """A comparison of modes given as arguments of `totals`, on two conversations, at 3 USD per million prompt tokens."""
 
-    def compare(*, baseline: str | None = None, data: dict[str, Any] | None = None, **modes: Any) -> Comparison:
-        parts = {name: part if isinstance(part, ModeTotals) else totals(*part) for name, part in modes.items()}
+    def compare(
+        *,
+        baseline: str | None = None,
+        data: dict[str, Any] | None = None,
+        changed: dict[str, Any] | None = None,
+        **modes: Any,
+    ) -> Comparison:
+        parts = {
+            name: part if isinstance(part, ModeTotals) else totals(**part) if isinstance(part, dict) else totals(*part)
+            for name, part in modes.items()
+        }
         probes = max(part.recall.probes for part in parts.values())
         counts = {"conversations": 2, "requests": 2, "facts": probes, "probes": probes}
         configs = {name: ContextConfig(mode=name) for name in parts}
         first = baseline or next(iter(parts))
         described = DataTotals(**(counts | (data or {})))
-        return Comparison("gpt-4o", "o200k_base", 128_000, 0, first, configs, described, parts, [], simulation())
+        compared = Comparison("gpt-4o", "o200k_base", 128_000, 0, first, configs, described, parts, [], simulation())
+        return replace(compared, **(changed or {}))
 
     return compare

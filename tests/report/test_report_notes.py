@@ -3,35 +3,40 @@
 import dataclasses
 from collections import Counter
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import pytest
 
 from ctxmode_cli.context.config import ContextConfig
 from ctxmode_cli.replay.results import Comparison
+from ctxmode_cli.report.document import document
 from ctxmode_cli.report.notes import NOT_YET, TEACHER_FORCED, notes
 from ctxmode_cli.report.text import heading
-from ctxmode_cli.report.words import counted, percent
+from ctxmode_cli.report.words import counted, listed, percent, usd, usd_decimals
+from ctxmode_cli.simulate.rates import Usage
 
 Build = Callable[..., Comparison]
 
 
-def extra(compared: Comparison) -> list[str]:
-    """The notes beside the two that every comparison has."""
-    first, second, *rest = notes(compared)
-    assert (first, second) == (TEACHER_FORCED, NOT_YET)
-    return rest
+RECALL = "recall is in context, an upper bound: the value was in what would be sent, and a model may not use it"
+
+
+def before(compared: Comparison) -> list[str]:
+    """The notes on what is wrong, which stand before those on what recall means."""
+    told = notes(compared)
+    return told[: told.index(RECALL)]
 
 
 CASES: list[tuple[dict[str, Any], str]] = [
-    ({"facts": 0}, "no facts are labelled, so nothing here says what a mode loses"),
+    ({"facts": 0}, "no facts are labelled, so recall is null and nothing says what a mode loses"),
     (
         {"facts": 2, "probes": 0},
         "no label can be probed, so recall is null; --probes all asks for each fact in every later turn",
     ),
     (
         {"facts": 2, "probes": 2},
-        "recall is in context: the value was in what would be sent; a model may still not use it, so it is an upper bound",
+        RECALL,
     ),
     ({"unprobed": 1}, "left out, since no request needs the fact from history: 1 labelled probe"),
     ({"unprobed": 1200}, "left out, since no request needs the fact from history: 1,200 labelled probes"),
@@ -43,8 +48,8 @@ CASES: list[tuple[dict[str, Any], str]] = [
         {"unmatched_facts": 12, "unmatched_listed": ['a: f "v"', 'b: g "w"']},
         '12 facts not found where the label says, counted as lost: a: f "v"; b: g "w"; and 10 more',
     ),
-    ({"open_requests": 1}, "1 open request: the record ends before the reply"),
-    ({"open_requests": 2}, "2 open requests: the record ends before the reply"),
+    ({"open_requests": 1}, "1 open request: the record ends before the reply, so only input is billed"),
+    ({"open_requests": 2}, "2 open requests: the record ends before the reply, so only input is billed"),
     (
         {"record_faults": Counter(orphan_result=1)},
         "in the records themselves, 1 tool result answers no call; such requests are replayed as they were",
@@ -71,18 +76,36 @@ CASES: list[tuple[dict[str, Any], str]] = [
 @pytest.mark.parametrize(("data", "expected"), CASES)
 def test_note_on_the_data(build: Build, data: dict[str, Any], expected: str) -> None:
     """What is wrong with the data or missing from it is said once, in the right number."""
-    assert extra(build(full=(10,), data=data)).count(expected) == 1
+    assert notes(build(full=(10,), data=data)).count(expected) == 1
 
 
-def test_clean_data_needs_no_notes(build: Build) -> None:
-    """Where nothing is wrong, nothing more is said than what recall means."""
-    assert len(extra(build(full=(10, 1000), zero=(5, 0)))) == 1
+def test_clean_data_needs_few_notes(build: Build) -> None:
+    """Where nothing is wrong, what recall and replay mean, the prices, the cache rule and the profile are all."""
+    first, second, *assumed = notes(build(full=(10, 1000), zero=(5, 0)))
+    assert (first, second) == (RECALL, TEACHER_FORCED)
+    assert [note.split(":")[0].split(" (")[0] for note in assumed] == [
+        "prices in USD per million tokens",
+        "simulated prompt cache",
+        "simulated latency",
+    ]
 
 
 @pytest.mark.parametrize("modes", [{"full": (10, 900)}, {"zero": (5, 0)}, {"full": (10, 5), "zero": (5, 5)}])
 def test_note_on_normalised_recall(build: Build, modes: dict[str, Any]) -> None:
-    """Where recall cannot be normalised, the reason is there."""
-    assert "normalised recall is null: it takes zero and full, and a gap between them" in notes(build(**modes))
+    """Where recall cannot be normalised, the reason is in the JSON, which alone has it."""
+    compared = build(**modes)
+    reason = "normalised recall is null: it takes zero and full, and a gap between them"
+    assert reason in document(compared)["notes"]
+    assert reason not in notes(compared)
+
+
+def test_notes_on_what_only_the_json_has(build: Build) -> None:
+    """The JSON has all the notes of the table, and after them the reasons of nulls that the table does not show."""
+    compared = build(full=(10, 1000), zero=(5, 0))
+    told = document(compared)["notes"]
+    assert told == [*notes(compared), NOT_YET, "cost per day is null: --sessions-per-day asks for it"]
+    daily = dataclasses.replace(compared, sessions_per_day=3)
+    assert document(daily)["notes"] == told[:-1]
 
 
 def test_note_on_skipped_records(build: Build) -> None:
@@ -92,17 +115,53 @@ def test_note_on_skipped_records(build: Build) -> None:
     assert "skipped: 2 bad records" in notes(dataclasses.replace(compared, skipped=2))
 
 
+def test_modes_that_share_a_note_are_told_together(build: Build) -> None:
+    """What is true of several modes is one note."""
+    compared = build(full=(10, 900), zero=(10, 900, 2), sliding=(10, 900, 3), summary=(10, 900, 2))
+    assert [note.partition(" requests ")[0] for note in before(compared)] == ["zero, summary: 2", "sliding: 3"]
+
+
 def test_notes_on_modes(build: Build) -> None:
-    """A clamped budget, unsendable requests and steps down are told for each mode."""
-    compared = build(full=(10, None, 1), summary=(10, None, 2))
+    """A clamped budget, unsendable requests and steps down are told for each mode, before all else."""
+    compared = build(full=(10, 900, 1), summary=(10, 900, 2))
     configs = {name: ContextConfig(mode=name, max_tokens=200_000) for name in ("full", "summary")}
     compared.modes["summary"].stepped_down.update(sliding=3, zero=1)
-    assert extra(dataclasses.replace(compared, configs=configs))[1:] == [
-        "full: 1 request cannot be sent within the budget (input: 1); counted 0 in recall, left out of the means",
+    compared.data.open_requests = 1
+    assert before(dataclasses.replace(compared, configs=configs)) == [
+        "full: 1 request cannot be sent within the budget (input: 1); counted 0 in recall, left out of means and costs",
         "summary: --max-tokens 200000 is clamped to 126000, the window of 128000 less the reserved output",
-        "summary: 2 requests cannot be sent within the budget (input: 2); counted 0 in recall, left out of the means",
+        "summary: 2 requests cannot be sent within the budget (input: 2); counted 0 in recall, left out of means and costs",
         "summary: requests stepped down to a simpler mode: 3 to sliding, 1 to zero",
+        "1 open request: the record ends before the reply, so only input is billed",
     ]
+
+
+@pytest.mark.parametrize(
+    ("settings", "unseen", "expected"),
+    [
+        ({}, 0, "on their own, in the background, outside the latency"),
+        ({"summary_call": "blocking"}, 0, "on their own, while requests wait"),
+        ({"summary_prefix": "session"}, 0, "behind the session's own prefix, in the background, outside the latency"),
+        (
+            {},
+            1200,
+            (
+                "on their own, in the background, outside the latency; 1,200 tokens to summarise were over its window and "
+                "never seen"
+            ),
+        ),
+    ],
+)
+def test_note_on_summary_calls(build: Build, settings: dict[str, Any], unseen: int, expected: str) -> None:
+    """How a mode's summary calls are made is told last, with what a call with too small a window never saw."""
+    compared = build(full=(10, 900), summary={"tokens": 10, "kept": 900, "calls": Usage(uncached=9)})
+    configs = {"full": ContextConfig(mode="full"), "summary": ContextConfig(mode="summary", **settings)}
+    compared.modes["summary"].summary_calls.unseen_tokens = unseen
+    model = configs["summary"].summarising_model
+    assert notes(dataclasses.replace(compared, configs=configs))[-1] == (
+        f"summary: its summary calls go to {model}, {expected}"
+    )
+    assert "summary calls" not in " ".join(notes(build(full=(10, 900), summary=(10, 900))))
 
 
 def test_heading(build: Build) -> None:
@@ -136,3 +195,32 @@ def test_counted(count: int, text: str) -> None:
 def test_percent(share: float, text: str) -> None:
     """Less than all is never 100 %, more than nothing never 0 %."""
     assert percent(share) == text
+
+
+@pytest.mark.parametrize(("words", "text"), [(["a"], "a"), (["a", "b"], "a and b"), (["a", "b", "c"], "a, b and c")])
+def test_listed(words: list[str], text: str) -> None:
+    """Words are listed as one reads them out."""
+    assert listed(words) == text
+
+
+@pytest.mark.parametrize(
+    ("amount", "text"),
+    [
+        (0, "$0.00"),
+        (1234.5, "$1,234.50"),
+        (1, "$1.00"),
+        (0.5, "$0.500"),
+        (0.0123456, "$0.0123"),
+        (0.00001, "$0.0000100"),
+        (Decimal("0.0657791"), "$0.0658"),
+    ],
+)
+def test_usd(amount: float, text: str) -> None:
+    """Cents from a dollar on, below that three leading digits, so that a small amount never looks like none."""
+    assert usd(amount) == text
+    assert len(text.partition(".")[2]) == usd_decimals(amount)
+
+
+def test_usd_beside_others() -> None:
+    """With the decimals of a neighbour, points stand below each other."""
+    assert usd(12.5, 4) == "$12.5000"

@@ -1,0 +1,75 @@
+"""What modes, options and configuration file come to: what a command replays with, and the comparison that comes out."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+from ctxmode_cli.commands.mode_settings import ModeSettings
+from ctxmode_cli.commands.options import ReplayOptions
+from ctxmode_cli.commands.simulation import simulation_of
+from ctxmode_cli.context.config import ContextConfig, ContextMode
+from ctxmode_cli.replay.results import Comparison, Totals, mode_of_base
+from ctxmode_cli.score.position import PositionProfile, find_position_profile
+from ctxmode_cli.simulate.charges import Simulation
+from ctxmode_cli.tokens.counter import TokenCounter
+
+
+@dataclass(frozen=True, slots=True)
+class Wiring:
+    """All that is settled before anything is read."""
+
+    configs: Mapping[str, ContextConfig]
+    """By mode name."""
+    baseline: str
+    counter: TokenCounter
+    simulation: Simulation
+    position_profile: PositionProfile
+    options: ReplayOptions
+
+    @classmethod
+    def of(cls, modes: Sequence[str], baseline: str | None, settings: ModeSettings, options: ReplayOptions) -> Self:
+        """The wiring of a run.
+
+        Args:
+            modes: Names of modes, each once.
+            baseline: The mode that the others are related to; None for the one that sends everything, else the first.
+            settings: What each mode is set to.
+            options: What else was asked.
+
+        Raises:
+            CtxmodeError: A setting or an assumption is unknown, or the settings leave no budget.
+        """
+        configs = {name: settings.config(name) for name in modes}
+        counter = TokenCounter.for_model(settings.values["model"])
+        for config in configs.values():
+            config.budget(counter.model.window)
+        simulation = simulation_of(counter.model.name, configs.values(), options, settings.file)
+        chosen = baseline or mode_of_base(configs, ContextMode.FULL) or modes[0]
+        return cls(configs, chosen, counter, simulation, find_position_profile(options.position_profile), options)
+
+    def comparison(self, totals: Totals, sources: Sequence[tuple[str, str]], skipped: int) -> Comparison:
+        """What was replayed, as the reports take it.
+
+        Args:
+            totals: What it adds up to.
+            sources: Name and sha256 of each input.
+            skipped: Records that were left out as faulty.
+        """
+        return Comparison(
+            model=self.counter.model.name,
+            encoding=self.counter.encoding_name,
+            window=self.counter.model.window,
+            seed=self.options.seed,
+            baseline=self.baseline,
+            configs=self.configs,
+            data=totals.data,
+            modes=totals.modes,
+            sources=list(sources),
+            skipped=skipped,
+            selection=self.options.selection,
+            simulation=self.simulation,
+            sessions_per_day=self.options.sessions_per_day,
+            position_profile=self.position_profile,
+            replicates=totals.replicates,
+            breakdowns=totals.breakdowns,
+        )
