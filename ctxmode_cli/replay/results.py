@@ -348,6 +348,11 @@ class Comparison:
         a_session = self.session_cost(mode)
         return None if a_session is None or self.sessions_per_day is None else a_session * self.sessions_per_day
 
+    @property
+    def others(self) -> list[str]:
+        """The modes that are related to the baseline."""
+        return [name for name in self.modes if name != self.baseline]
+
     def value(self, mode: str, measure: str) -> Fraction | None:
         """A mode's figure by its path in the JSON, one of `statistics.MEASURES`; None where it is unknown."""
         totals = self.modes[mode]
