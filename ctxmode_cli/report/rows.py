@@ -48,7 +48,7 @@ class Column:
 
 def _interval(low: float, high: float) -> str:
     """Shares in per cent."""
-    return f"[{100 * low:.1f}, {100 * high:.1f}]"
+    return f"{100 * low:.1f}–{100 * high:.1f}%"
 
 
 COLUMNS = (
