@@ -30,7 +30,7 @@ def test_data_set(path: Path) -> None:
     replay = Replay(
         {mode: ContextConfig(mode=mode) for mode in MODES}, counter, ExtractiveSummarizer(counter), simulation()
     )
-    totals = Totals()
+    totals = Totals(replay)
     limit = SESSIONS if path.name.startswith("interleaved") else CONVERSATIONS
     for conversation in islice(Reading([str(path)]).conversations(), limit):
         totals.add(replay(conversation))

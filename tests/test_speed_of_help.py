@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-HEAVY = ("pyarrow", "tiktoken", "plotext", "genai_prices", "rich.table", "pandas", "ahocorasick_rs", "openai")
+HEAVY = ("pyarrow", "tiktoken", "plotext", "genai_prices", "rich.table", "numpy", "pandas", "ahocorasick_rs", "openai")
 SCRIPT = """
 import atexit, json, sys
 sys.argv = ["ctxmode", *sys.argv[1:]]

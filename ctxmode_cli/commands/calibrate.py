@@ -45,8 +45,9 @@ def latency(
     from ctxmode_cli.commands.outputs import refuse_inputs
     from ctxmode_cli.conversation.files import Reading
     from ctxmode_cli.conversation.streams import open_output
+    from ctxmode_cli.profiles import EXTENSION
     from ctxmode_cli.report.formats import to_json
-    from ctxmode_cli.simulate.latency import EXTENSION, as_toml
+    from ctxmode_cli.simulate.latency import as_toml
 
     if output is not None and not output.lower().endswith(EXTENSION):
         hint = f"-o latency{EXTENSION}; the figures stand on stdout without it"

@@ -23,7 +23,7 @@ SIZES = {"system_prompt_tokens": 500, "user_tokens": 60, "reply_tokens": 200}
 """What a session is made of where neither logs nor numbers are given."""
 
 
-@partial(with_replay_options, without=("probes", "output"))
+@partial(with_replay_options, without=("probes", "position_profile", "output"))
 def forecast(
     settings: "ModeSettings",
     options: ReplayOptions,

@@ -66,6 +66,9 @@ class ReplayOptions:
         float | None, typer.Option(min=0, help="Seconds between turns where the record has no times.")
     ] = None
     latency_profile: Annotated[str, typer.Option(help="How latency is simulated: a name or a .toml file.")] = "article"
+    position_profile: Annotated[
+        str, typer.Option(help="How likely a fact is used where it stands: a name or a .toml file.")
+    ] = "article"
     sessions_per_day: Annotated[int | None, typer.Option(min=1, help="Adds the daily cost.")] = None
     on_error: Annotated[Literal["fail", "skip"], typer.Option(help="What a bad record does.")] = "fail"
     max_errors: Annotated[int | None, typer.Option(min=0, help="Bad records that are borne.")] = None

@@ -61,6 +61,7 @@ def replay_and_report(
             ExtractiveSummarizer(wiring.counter),
             wiring.simulation,
             probe_every_turn=options.probes == "all",
+            position_profile=wiring.position_profile,
         )
         with closing(progress(source.conversations(), quiet=options.quiet)) as conversations:
             totals = run(conversations, replay, keep=keep, reject=source.reject)
@@ -115,6 +116,7 @@ def _made_with(comparison: Comparison, file: ConfigFile) -> dict[str, Any]:
         "seed": comparison.seed,
         "selection": asdict(comparison.selection),
         "simulation": described(comparison.simulation),
+        "position_profile": asdict(comparison.position_profile),
         "settings": {name: asdict(config) for name, config in comparison.configs.items()},
         "inputs": [{"name": name, "sha256": sha256} for name, sha256 in comparison.sources],
         "config": {"name": str(file.path), "sha256": file.sha256} if file.path else None,

@@ -9,6 +9,7 @@ from ctxmode_cli.commands.options import ReplayOptions
 from ctxmode_cli.commands.simulation import simulation_of
 from ctxmode_cli.context.config import ContextConfig, ContextMode
 from ctxmode_cli.replay.results import Comparison, Totals, mode_of_base
+from ctxmode_cli.score.position import PositionProfile, find_position_profile
 from ctxmode_cli.simulate.charges import Simulation
 from ctxmode_cli.tokens.counter import TokenCounter
 
@@ -22,6 +23,7 @@ class Wiring:
     baseline: str
     counter: TokenCounter
     simulation: Simulation
+    position_profile: PositionProfile
     options: ReplayOptions
 
     @classmethod
@@ -43,7 +45,7 @@ class Wiring:
             config.budget(counter.model.window)
         simulation = simulation_of(counter.model.name, configs.values(), options, settings.file)
         chosen = baseline or mode_of_base(configs, ContextMode.FULL) or modes[0]
-        return cls(configs, chosen, counter, simulation, options)
+        return cls(configs, chosen, counter, simulation, find_position_profile(options.position_profile), options)
 
     def comparison(self, totals: Totals, sources: Sequence[tuple[str, str]], skipped: int) -> Comparison:
         """What was replayed, as the reports take it.
@@ -67,4 +69,7 @@ class Wiring:
             selection=self.options.selection,
             simulation=self.simulation,
             sessions_per_day=self.options.sessions_per_day,
+            position_profile=self.position_profile,
+            replicates=totals.replicates,
+            breakdowns=totals.breakdowns,
         )

@@ -41,6 +41,8 @@ class Context(NamedTuple):
     """The simpler mode that this request fell back to."""
     call: SummaryCall | None = None
     """The summary call that was made for this request."""
+    wanted: int = 0
+    """The mode wanted history from this position on; the budget may have cut some of that."""
 
     def sent_messages(self) -> int:
         """How many recorded messages are sent."""

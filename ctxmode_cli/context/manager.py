@@ -94,9 +94,9 @@ class ContextManager:
             raise CtxmodeError("there is no user message to answer yet")
         frame = history.frame
         input_cut = cut_input(history, frame, self.budget)  # first of all, so that no summary is paid for in vain
-        plan, state = self._mode(history, self.budget, self._state)
-        plan, self._state = fit(history, frame, self.budget, plan, input_cut, state)
-        return assemble(history, frame, plan, input_cut)
+        wish, state = self._mode(history, self.budget, self._state)
+        plan, self._state = fit(history, frame, self.budget, wish, input_cut, state)
+        return assemble(history, frame, plan, input_cut, wish.start)
 
     def reset(self) -> None:
         """Forget the session: messages and the mode's state."""

@@ -49,3 +49,8 @@ class Conversation:
     def lang(self) -> str | None:
         """The conversation's language ("zh", "en", …), where the record names it."""
         return self.recorded.get("lang")
+
+    @property
+    def source(self) -> str | None:
+        """Where the record comes from, where it says so."""
+        return self.recorded.get("source")

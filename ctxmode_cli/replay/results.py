@@ -1,22 +1,25 @@
 """What a replay adds up to: raw counts that add, and ratios that are derived from them."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
-from typing import Self
+from functools import partial
+from typing import NamedTuple, Self
 
 from ctxmode_cli.context.config import ContextConfig, ContextMode
-from ctxmode_cli.replay.session import ModeRows, SessionReplay
+from ctxmode_cli.replay.breakdown import Breakdown, short
+from ctxmode_cli.replay.session import ModeRows, Replay, SessionReplay
+from ctxmode_cli.replay.statistics import FIXED_POINT, Interval, Replicates, Sums
+from ctxmode_cli.score.position import USE_UNITS, Place, PositionProfile, find_position_profile
 from ctxmode_cli.score.recall import Recall
 from ctxmode_cli.simulate.charges import Simulation
 from ctxmode_cli.simulate.rates import Bill
 
 MAX_LISTED = 10
 """Cases that a note names; beyond that it only counts."""
-MAX_NAME = 60
-"""Characters of an id or a value in a note; a log may hold whole documents there."""
+_USE_UNIT = FIXED_POINT // USE_UNITS
 
 
 @dataclass
@@ -114,13 +117,14 @@ class ModeTotals:
         """The share of all prompt tokens that is read from the cache; None without any."""
         return Fraction(self.bill.total.cached, self.bill.total.prompt) if self.bill.total.prompt else None
 
-    def add(self, rows: ModeRows) -> None:
-        """Count the rows of one conversation."""
+    def add(self, rows: ModeRows) -> "SessionPart":
+        """Count the rows of one conversation, and say what of it has a spread over conversations."""
         contexts = [row.context for row in rows.requests if row.context is not None]
         self.requests += len(rows.requests)
         self.unsendable.update(row.unsendable for row in rows.requests if row.unsendable is not None)
         self.invalid.update(check for row in rows.requests for check in row.invalid)
-        self.prompt_tokens.counts.update([context.prompt_tokens for context in contexts])
+        tokens = [context.prompt_tokens for context in contexts]
+        self.prompt_tokens.counts.update(tokens)
         self.trimmed += sum([context.trimmed for context in contexts])
         self.stepped_down.update(context.stepped_down for context in contexts if context.stepped_down is not None)
         for call in [context.call for context in contexts if context.call is not None]:
@@ -128,12 +132,31 @@ class ModeTotals:
                 1, call.failed, call.prompt_tokens, call.completion_tokens, call.unseen_tokens
             )
         charges = [charge for charge in rows.charges if charge is not None]
-        self.bill.add((charge.tier, charge.usage) for charge in charges)
-        self.latency_ms.counts.update(charge.latency_ms for charge in charges if charge.latency_ms is not None)
-        self.summary_bill.add((charge.call.tier, charge.call.usage) for charge in charges if charge.call is not None)
-        probes = Counter(row.probe.fact for row in rows.probes)
-        hits = Counter(row.probe.fact for row in rows.probes if row.in_context)
-        self.recall += Recall.of_facts(probes, hits)
+        bill, summary_bill = Bill(), Bill()
+        bill.add((charge.tier, charge.usage) for charge in charges)
+        self.bill += bill
+        summary_bill.add((charge.call.tier, charge.call.usage) for charge in charges if charge.call is not None)
+        self.summary_bill += summary_bill
+        latencies = [charge.latency_ms for charge in charges if charge.latency_ms is not None]
+        self.latency_ms.counts.update(latencies)
+        places: dict[int, list[Place | None]] = {}
+        for row in rows.probes:
+            places.setdefault(row.probe.fact, []).append(row.place)
+        recall = Recall.of_facts(places)
+        self.recall += recall
+        return SessionPart(tokens, latencies, bill, summary_bill, recall)
+
+
+class SessionPart(NamedTuple):
+    """What one mode takes in one conversation, as far as a measure with an interval rests on it."""
+
+    tokens: Sequence[int]
+    """Of each sendable request."""
+    latencies: Sequence[int]
+    """Milliseconds of each sendable request with a known reply."""
+    bill: Bill
+    summary_bill: Bill
+    recall: Recall
 
 
 @dataclass
@@ -169,28 +192,54 @@ class DataTotals:
         self.unmatched_facts += len(session.unmatched)
         for index in session.unmatched[: MAX_LISTED - len(self.unmatched_listed)]:
             fact = conversation.facts[index]
-            self.unmatched_listed.append(f'{_short(conversation.id)}: {_short(fact.id)} "{_short(fact.value)}"')
+            self.unmatched_listed.append(f'{short(conversation.id)}: {short(fact.id)} "{short(fact.value)}"')
         for message in conversation.messages:
             if isinstance(message.content, list):
                 self.uncounted_parts.update(session.history.counter.uncounted_parts(message))
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= MAX_NAME else f"{text[:MAX_NAME]}…"
-
-
-@dataclass
 class Totals:
-    """All that a replay counts, conversation by conversation."""
+    """All that a replay counts, conversation by conversation.
 
-    data: DataTotals = field(default_factory=DataTotals)
-    modes: dict[str, ModeTotals] = field(default_factory=dict)
+    Args:
+        replay: Whose sessions are added: it knows what their tokens cost, and the seed of the bootstrap.
+    """
+
+    def __init__(self, replay: Replay) -> None:
+        self.data = DataTotals()
+        self.modes: dict[str, ModeTotals] = {}
+        self.breakdowns: dict[str, Breakdown] = {}
+        """By mode: what is lost."""
+        self.replicates = Replicates(replay.simulation.seed)
+        self._replay = replay
 
     def add(self, session: SessionReplay) -> None:
         """Count one replayed conversation."""
         self.data.add(session)
+        sums = {}
         for name, rows in session.modes.items():
-            self.modes.setdefault(name, ModeTotals()).add(rows)
+            part = self.modes.setdefault(name, ModeTotals()).add(rows)
+            sums[name] = self._sums(name, part)
+            self.breakdowns.setdefault(name, Breakdown()).add(session.conversation, rows.probes)
+        self.replicates.add(session.conversation.id, sums)
+
+    def _sums(self, name: str, part: SessionPart) -> Sums:
+        """What the bootstrap weighs of one conversation."""
+        config, simulation, recall = self._replay.modes[name], self._replay.simulation, part.recall
+        costs = [cost_of(part.bill, part.summary_bill, simulation, config, cached=cached) for cached in (True, False)]
+        cost, uncached = (0 if cost is None else round(cost.total * FIXED_POINT) for cost in costs)
+        return Sums(
+            sessions=int(None not in costs),
+            cost=cost,
+            cost_uncached=uncached,
+            requests=len(part.tokens),
+            tokens=sum(part.tokens),
+            replied=len(part.latencies),
+            latency_ms=sum(part.latencies),
+            facts=recall.facts,
+            in_context=sum(hits * FIXED_POINT // count for count, hits in recall.hits_by_probes.items()),
+            used=sum(use * _USE_UNIT // count for count, use in recall.use_by_probes.items()),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +271,27 @@ class Cost:
         return self.requests + self.summary_calls
 
 
+def cost_of(
+    bill: Bill, summary_bill: Bill, simulation: Simulation, config: ContextConfig, *, cached: bool
+) -> Cost | None:
+    """What a mode's requests and summary calls cost, with the prompt cache or without it.
+
+    None where a price that it takes is unknown.
+    """
+    requests = _billed(bill, simulation, simulation.model, cached=cached)
+    calls = _billed(summary_bill, simulation, config.summarising_model, cached=cached)
+    return None if requests is None or calls is None else Cost(requests, calls)
+
+
+def _billed(bill: Bill, simulation: Simulation, model: str, *, cached: bool) -> Decimal | None:
+    if not any(bill.total):
+        return Decimal(0)
+    rates = simulation.providers[model].rates
+    if rates is None:
+        return None
+    return bill.cost(rates) if cached else bill.cost_uncached(rates)
+
+
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """A finished comparison: what was asked, what was read, and what it adds up to."""
@@ -244,6 +314,12 @@ class Comparison:
     selection: Selection = Selection()
     sessions_per_day: int | None = None
     """For the daily cost; None where none was asked for."""
+    position_profile: PositionProfile = field(default_factory=partial(find_position_profile, "flat"))
+    """What recall (modelled) rests on."""
+    replicates: Replicates = field(default_factory=Replicates)
+    """What the intervals are read off."""
+    breakdowns: Mapping[str, Breakdown] = field(default_factory=dict)
+    """By mode: what is lost."""
 
     def cost(self, mode: str, *, cached: bool = True) -> Cost | None:
         """What a mode costs, with the prompt cache or without it.
@@ -253,9 +329,7 @@ class Comparison:
         totals = self.modes[mode]
         if not totals.prompt_tokens.size:
             return None
-        requests = self._billed(totals.bill, self.model, cached=cached)
-        calls = self._billed(totals.summary_bill, self.configs[mode].summarising_model, cached=cached)
-        return None if requests is None or calls is None else Cost(requests, calls)
+        return cost_of(totals.bill, totals.summary_bill, self.simulation, self.configs[mode], cached=cached)
 
     def relative_cost(self, mode: str, *, cached: bool = True) -> Fraction | None:
         """A mode's cost over the baseline's, summary calls included; None where either is unknown."""
@@ -264,9 +338,9 @@ class Comparison:
             return None
         return Fraction(cost.total) / Fraction(baseline.total)
 
-    def session_cost(self, mode: str) -> Fraction | None:
+    def session_cost(self, mode: str, *, cached: bool = True) -> Fraction | None:
         """A mode's mean cost of a session, in USD; None where its cost is unknown."""
-        cost = self.cost(mode)
+        cost = self.cost(mode, cached=cached)
         return None if cost is None else Fraction(cost.total) / self.data.conversations
 
     def daily_cost(self, mode: str) -> Fraction | None:
@@ -274,13 +348,34 @@ class Comparison:
         a_session = self.session_cost(mode)
         return None if a_session is None or self.sessions_per_day is None else a_session * self.sessions_per_day
 
-    def _billed(self, bill: Bill, model: str, *, cached: bool) -> Decimal | None:
-        if not any(bill.total):
-            return Decimal(0)
-        rates = self.simulation.providers[model].rates
-        if rates is None:
+    @property
+    def others(self) -> list[str]:
+        """The modes that are related to the baseline."""
+        return [name for name in self.modes if name != self.baseline]
+
+    def value(self, mode: str, measure: str) -> Fraction | None:
+        """A mode's figure by its path in the JSON, one of `statistics.MEASURES`; None where it is unknown."""
+        totals = self.modes[mode]
+        if measure.startswith("cost_usd."):
+            return self.session_cost(mode, cached=measure == "cost_usd.per_session")
+        latency_ms = totals.latency_ms.mean
+        return {
+            "recall.in_context": totals.recall.value,
+            "recall.modelled": totals.recall.modelled,
+            "tokens.mean": totals.prompt_tokens.mean,
+            "latency_s.mean": None if latency_ms is None else latency_ms / 1000,
+        }[measure]
+
+    def interval(self, mode: str, measure: str) -> Interval | None:
+        """A mode's figure with its 95 % interval; None without the figure, or with fewer than two conversations."""
+        return self.replicates.interval(mode, measure, self.value(mode, measure))
+
+    def difference(self, mode: str, measure: str) -> Interval | None:
+        """A mode's figure less the baseline's, with its 95 % interval; None as for `interval`."""
+        value, baseline = self.value(mode, measure), self.value(self.baseline, measure)
+        if value is None or baseline is None:
             return None
-        return bill.cost(rates) if cached else bill.cost_uncached(rates)
+        return self.replicates.difference(mode, self.baseline, measure, value - baseline)
 
     def normalised_recall(self, mode: str) -> Fraction | None:
         """Recall in context between the floor and the ceiling: (mode - zero) / (full - zero); None without both.

@@ -23,7 +23,7 @@ def run(
         keep: Is handed each replayed conversation, for example to write its rows.
         reject: Is handed the error of a conversation that cannot be replayed, and raises where that ends the run.
     """
-    totals = Totals()
+    totals = Totals(replay)
     for conversation in conversations:
         try:
             session = replay(conversation)

@@ -157,7 +157,7 @@ class RunFolder:
                 if row.context and row.context.call and charge and charge.call:
                     self._summaries.append(key | self._called(row.context.call, charge.call))
             for probe_row in rows.probes:
-                fact = session.conversation.facts[probe_row.probe.fact]
+                fact, place = session.conversation.facts[probe_row.probe.fact], probe_row.place
                 self._probes.append(
                     {
                         "conversation_id": conversation_id,
@@ -166,7 +166,9 @@ class RunFolder:
                         "mode": mode,
                         "request": probe_row.request,
                         "age_turns": probe_row.probe.age_turns,
-                        "in_context": probe_row.in_context,
+                        "position": None if place is None else place.position,
+                        "in_context": place is not None,
+                        "modelled": 0.0 if place is None else place.use,
                     }
                 )
 

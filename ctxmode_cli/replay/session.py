@@ -1,8 +1,9 @@
 """One conversation walks in; for each mode, rows walk out."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import NamedTuple
 
 from ctxmode_cli.context.config import ContextConfig
@@ -15,6 +16,7 @@ from ctxmode_cli.context.steps.budget import OverBudgetError
 from ctxmode_cli.context.validity import mode_faults
 from ctxmode_cli.conversation.conversation import Conversation
 from ctxmode_cli.conversation.requests import Request, has_replies, list_requests
+from ctxmode_cli.score.position import Place, PositionProfile, find_position_profile
 from ctxmode_cli.score.recall import FactPlaces, Probe, ProbePlan, probed_facts
 from ctxmode_cli.simulate.charges import Charge, Simulation
 from ctxmode_cli.tokens.counter import TokenCounter
@@ -40,7 +42,10 @@ class ProbeRow(NamedTuple):
 
     request: int
     probe: Probe
-    in_context: bool
+    place: Place | None
+    """The best of the fact's places in the prompt; None where it is not in context."""
+    went: str | None
+    """Where a fact went that is not in context (`FactPlaces.went`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +91,8 @@ class Replay:
     summarizer: Summarizer
     simulation: Simulation
     probe_every_turn: bool = False
+    position_profile: PositionProfile = field(default_factory=partial(find_position_profile, "flat"))
+    """How likely a fact is used where it stands."""
 
     def __call__(self, conversation: Conversation) -> SessionReplay:
         """Every request of the conversation through every mode."""
@@ -112,7 +119,7 @@ class Replay:
                 row = _request_row(manager, request, turn)
                 rows.requests.append(row)
                 if due:
-                    rows.probes.extend(_probe_rows(row, due, places))
+                    rows.probes.extend(self._probe_rows(row, due, places, history))
         plan.finish()
         for message in messages[len(history) :]:
             history.append(message)
@@ -134,6 +141,15 @@ class Replay:
             clock=session.clock,
         )
 
+    def _probe_rows(
+        self, row: RequestRow, due: Sequence[Probe], places: FactPlaces, history: History
+    ) -> Iterator[ProbeRow]:
+        context, profile = row.context, self.position_profile
+        for probe in due:
+            place = None if context is None else places.best_place(probe.fact, context, history, profile)
+            went = places.went(probe.fact, context, history) if place is None else None
+            yield ProbeRow(row.request, probe, place, went)
+
 
 def _request_row(manager: ContextManager, request: Request, turn: int) -> RequestRow:
     try:
@@ -142,13 +158,6 @@ def _request_row(manager: ContextManager, request: Request, turn: int) -> Reques
         return RequestRow(request.index, turn, None, error.reason, ())
     faults = mode_faults(context, manager.history, manager.budget)
     return RequestRow(request.index, turn, context, None, faults)
-
-
-def _probe_rows(row: RequestRow, due: Sequence[Probe], places: FactPlaces) -> list[ProbeRow]:
-    context = row.context
-    return [
-        ProbeRow(row.request, probe, context is not None and places.in_context(probe.fact, context)) for probe in due
-    ]
 
 
 def _completion_tokens(history: History, request: Request) -> int | None:

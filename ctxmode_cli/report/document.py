@@ -6,10 +6,13 @@ from fractions import Fraction
 from typing import Any
 
 from ctxmode_cli import __version__
+from ctxmode_cli.replay.breakdown import Axis, Breakdown, WorstCase
 from ctxmode_cli.replay.results import Comparison, DataTotals, Histogram, ModeTotals
+from ctxmode_cli.replay.statistics import MEASURES
 from ctxmode_cli.report.answer import answer
 from ctxmode_cli.report.notes import notes, null_notes
 from ctxmode_cli.report.rows import as_float
+from ctxmode_cli.score.position import PositionProfile
 from ctxmode_cli.simulate.charges import Provider
 from ctxmode_cli.simulate.latency import LatencyProfile
 
@@ -31,10 +34,11 @@ def document(comparison: Comparison) -> dict[str, Any]:
         "prices": _prices(comparison),
         "prompt_cache": _prompt_cache(comparison),
         "latency_profile": _profile(comparison.simulation.profile),
+        "position_profile": _profile(comparison.position_profile),
         "notes": [*notes(comparison), *null_notes(comparison)],
         "data": _data(comparison.data, comparison),
         "modes": {name: _mode(totals, name, comparison) for name, totals in comparison.modes.items()},
-        "differences": None,
+        "differences": {name: _differences(name, comparison) for name in comparison.others},
         "gate": None,
         "answer": answer(comparison),
     }
@@ -56,7 +60,7 @@ def _data(data: DataTotals, comparison: Comparison) -> dict[str, Any]:
 
 
 def _mode(totals: ModeTotals, name: str, comparison: Comparison) -> dict[str, Any]:
-    recall = totals.recall.value
+    breakdown = comparison.breakdowns.get(name, Breakdown())
     return {
         "requests": totals.requests,
         "unsendable": _counts(totals.unsendable),
@@ -68,13 +72,56 @@ def _mode(totals: ModeTotals, name: str, comparison: Comparison) -> dict[str, An
         "latency_s": _latency(totals.latency_ms, comparison),
         "cost_usd": _cost(name, comparison),
         "recall": {
-            "in_context": None if recall is None else {"value": float(recall), "low": None, "high": None},
-            "modelled": None,
+            "in_context": _figure("recall.in_context", name, comparison),
+            "modelled": _modelled(name, comparison),
             "answered": None,
             "normalised": as_float(comparison.normalised_recall(name)),
+            "by": {axis: _shares(part) for axis, part in breakdown.axes.items()},
+            "lost": _counts(breakdown.went),
         },
+        "worst": [_worst(case) for case in breakdown.worst],
+        "intervals": {measure: _figure(measure, name, comparison) for measure in MEASURES},
         "harm": None,
         "summary_calls": asdict(totals.summary_calls),
+    }
+
+
+def _figure(measure: str, name: str, comparison: Comparison) -> dict[str, Any] | None:
+    """A figure with its 95 % interval; null where it is unknown, its ends null where nothing says how sure it is."""
+    value = comparison.value(name, measure)
+    interval = comparison.interval(name, measure)
+    if value is None:
+        return None
+    return {"value": float(value), "low": None, "high": None} if interval is None else interval._asdict()
+
+
+def _modelled(name: str, comparison: Comparison) -> dict[str, Any] | None:
+    figure = _figure("recall.modelled", name, comparison)
+    return None if figure is None else figure | {"profile": comparison.position_profile.name}
+
+
+def _differences(name: str, comparison: Comparison) -> dict[str, Any]:
+    """A mode's figures less the baseline's, with paired 95 % intervals."""
+    differences = {measure: comparison.difference(name, measure) for measure in MEASURES}
+    return {measure: None if found is None else found._asdict() for measure, found in differences.items()}
+
+
+def _shares(axis: Axis) -> dict[str, Any] | None:
+    """What becomes of the probes by one thing that they differ in; null where they differ too much."""
+    if axis.shares is None:
+        return None
+    return {
+        value: {"probes": share.probes, "in_context": float(share.in_context), "modelled": float(share.modelled)}
+        for value, share in sorted(axis.shares.items())
+    }
+
+
+def _worst(case: WorstCase) -> dict[str, Any]:
+    return {
+        "conversation": case.conversation,
+        "facts": case.facts,
+        "lost": float(case.lost),
+        "lost_facts": [fact._asdict() for fact in case.lost_facts],
     }
 
 
@@ -113,6 +160,7 @@ def _cost(name: str, comparison: Comparison) -> dict[str, Any] | None:
         "summary_calls": float(cost.summary_calls),
         "per_request": float(Fraction(cost.total) / comparison.modes[name].prompt_tokens.size),
         "per_session": as_float(comparison.session_cost(name)),
+        "per_session_uncached": as_float(comparison.session_cost(name, cached=False)),
         "per_day": as_float(comparison.daily_cost(name)),
         "relative": as_float(comparison.relative_cost(name)),
         "relative_uncached": as_float(comparison.relative_cost(name, cached=False)),
@@ -155,7 +203,7 @@ def _prompt_cache(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def _profile(profile: LatencyProfile) -> dict[str, Any]:
+def _profile(profile: LatencyProfile | PositionProfile) -> dict[str, Any]:
     return {"name": profile.name, "source": profile.source, "date": profile.date, "note": profile.note}
 
 

@@ -4,12 +4,16 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from ctxmode_cli.context.config import ContextConfig
+from ctxmode_cli.replay.breakdown import MAX_VALUES
 from ctxmode_cli.replay.results import Comparison, ModeTotals
+from ctxmode_cli.replay.statistics import MEASURES
 from ctxmode_cli.report.simulated import cost_notes, latency_notes, unknown_price_notes
-from ctxmode_cli.report.words import counted
+from ctxmode_cli.report.words import counted, listed
 
 TEACHER_FORCED = "replay is teacher-forced: history is what was recorded, whatever a mode would have made the model say"
-NOT_YET = "modelled and answered recall, intervals, differences, harm and gate are null: not evaluated"
+NOT_YET = "answered recall, harm and gate are null: not evaluated"
+FEW = 200
+"""With fewer conversations than this, a bootstrap's intervals are too narrow."""
 _FAULTS = {
     "orphan_result": ("tool result answers no call", "tool results answer no call"),
     "unanswered_call": ("call has no result", "calls have no result"),
@@ -23,6 +27,7 @@ def notes(comparison: Comparison) -> list[str]:
         *_data_notes(comparison),
         *unknown_price_notes(comparison),
         *_recall_notes(comparison),
+        *_interval_notes(comparison),
         TEACHER_FORCED,
         *cost_notes(comparison),
         *latency_notes(comparison),
@@ -35,6 +40,16 @@ def null_notes(comparison: Comparison) -> Iterator[str]:
     yield NOT_YET
     if not comparison.data.requests:
         yield "there is no request, so tokens, cost and latency are null"
+    if any(
+        comparison.value(name, measure) is not None and comparison.interval(name, measure) is None
+        for name in comparison.modes
+        for measure in MEASURES
+    ):
+        yield "intervals and differences are null where fewer than two conversations say something of them"
+    breakdowns = comparison.breakdowns.values()
+    given_up = sorted({name for part in breakdowns for name, axis in part.axes.items() if axis.shares is None})
+    if given_up:
+        yield f"recall by {listed(given_up)} is null: more than {MAX_VALUES} values say nothing"
     if comparison.sessions_per_day is None:
         yield "cost per day is null: --sessions-per-day asks for it"
     baseline = comparison.cost(comparison.baseline)
@@ -53,13 +68,35 @@ def _recall_notes(comparison: Comparison) -> Iterator[str]:
     elif not data.probes:
         yield "no label can be probed, so recall is null; --probes all asks for each fact in every later turn"
     else:
-        yield "recall is in context, an upper bound: the value was in what would be sent, and a model may not use it"
+        profile = comparison.position_profile
+        yield "recall (in context) is an upper bound: the value was in what would be sent, and a model may not use it"
+        yield (
+            f"recall (modelled) is that times the probability of use where the fact stands: position profile "
+            f"{profile.name}{f', {profile.note}' if profile.note else ''}"
+        )
     if data.unprobed:
         yield f"left out, since no request needs the fact from history: {counted(data.unprobed, 'labelled probe')}"
     if data.unmatched_facts:
         more = data.unmatched_facts - len(data.unmatched_listed)
         listed = "; ".join(data.unmatched_listed) + (f"; and {more} more" if more else "")
         yield f"{counted(data.unmatched_facts, 'fact')} not found where the label says, counted as lost: {listed}"
+
+
+def _interval_notes(comparison: Comparison) -> Iterator[str]:
+    """What the intervals of recall are, and which differences they leave open."""
+    measure = "recall.in_context"
+    if comparison.interval(comparison.baseline, measure) is None:
+        return
+    count = comparison.replicates.conversations(comparison.baseline, measure)
+    few = f"; with {count} conversations, fewer than {FEW}, they are too narrow" if count < FEW else ""
+    yield f"intervals (95 %) are a Poisson bootstrap over conversations, in which facts weigh alike{few}"
+    differences = {name: comparison.difference(name, measure) for name in comparison.others}
+    level = [name for name, found in differences.items() if found is not None and found.low <= 0 <= found.high]
+    if level:
+        yield (
+            f"recall (in context): the data cannot separate {listed(level)} from {comparison.baseline}, since the "
+            f"interval of the difference includes 0"
+        )
 
 
 def _data_notes(comparison: Comparison) -> Iterator[str]:

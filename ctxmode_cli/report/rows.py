@@ -27,6 +27,8 @@ class Column:
     """In what order columns go where a terminal is too narrow; 0: it stays."""
     asked_for: bool = False
     """Whether it is there only where a mode has a figure for it."""
+    upper: str = ""
+    """Of the upper end in a row, where the figure is the lower end of an interval."""
 
     @property
     def title(self) -> str:
@@ -35,10 +37,18 @@ class Column:
 
     def cells(self, rows: Iterable[Row]) -> list[str]:
         """The figures of all rows as people read them."""
+        rows = list(rows)
+        if self.upper:
+            return ["–" if row[self.key] is None else _interval(row[self.key], row[self.upper]) for row in rows]
         values = [row[self.key] for row in rows]
         decimals = max((usd_decimals(value) for value in values if value is not None and self.form is None), default=0)
         form = self.form or partial(usd, decimals=decimals)
         return ["–" if value is None else form(value) for value in values]
+
+
+def _interval(low: float, high: float) -> str:
+    """Shares in per cent."""
+    return f"{100 * low:.1f}–{100 * high:.1f}%"
 
 
 COLUMNS = (
@@ -53,6 +63,15 @@ COLUMNS = (
     Column("cached_share", "cache\nhit\nshare", percent, dropped=10),
     Column("latency_p95_s", "simulated\nlatency\np95", seconds, dropped=11),
     Column("recall_in_context", "recall\n(in\ncontext)", percent),
+    Column(
+        "recall_in_context_low",
+        "recall (in\ncontext),\n95% interval",
+        None,
+        dropped=5,
+        asked_for=True,
+        upper="recall_in_context_high",
+    ),
+    Column("recall_modelled", "recall\n(modelled)", percent, dropped=12),
     Column("summary_calls", "summary\ncalls", "{:,d}".format, dropped=8),
     Column("summary_share", "their\nshare\nof cost", percent, dropped=7),
     Column("trimmed", "trimmed", "{:,d}".format, dropped=1),
@@ -68,8 +87,7 @@ def columns_of(rows: Sequence[Row]) -> list[Column]:
 
 def table_rows(comparison: Comparison) -> list[dict[str, Any]]:
     """One row a mode, the baseline first: the figures of the table, and more for CSV; money in USD, times in seconds."""
-    others = [name for name in comparison.modes if name != comparison.baseline]
-    return [_row(comparison, name) for name in (comparison.baseline, *others)]
+    return [_row(comparison, name) for name in (comparison.baseline, *comparison.others)]
 
 
 def _row(comparison: Comparison, name: str) -> dict[str, Any]:
@@ -85,7 +103,8 @@ def _row(comparison: Comparison, name: str) -> dict[str, Any]:
         "cached_share": as_float(totals.cached_share),
         **_latency(totals.latency_ms),
         "latency_profile": comparison.simulation.profile.name,
-        "recall_in_context": as_float(totals.recall.value),
+        **_recall(comparison, name),
+        "position_profile": comparison.position_profile.name,
         "summary_calls": totals.summary_calls.count,
         "summary_prompt_tokens": totals.summary_calls.prompt_tokens,
         "summary_completion_tokens": totals.summary_calls.completion_tokens,
@@ -121,6 +140,19 @@ def _cost(comparison: Comparison, name: str) -> dict[str, Any]:
         "cost_relative_uncached": as_float(comparison.relative_cost(name, cached=False)),
         "summary_share": float(cost.summary_calls / cost.total) if calls and cost and cost.total else None,
     }
+
+
+def _recall(comparison: Comparison, name: str) -> dict[str, Any]:
+    """Of each kind with its 95 % interval, whose ends are null where nothing says how sure the figure is."""
+    columns: dict[str, float | None] = {}
+    for kind in ("in_context", "modelled"):
+        interval = comparison.interval(name, f"recall.{kind}")
+        columns |= {
+            f"recall_{kind}": as_float(comparison.value(name, f"recall.{kind}")),
+            f"recall_{kind}_low": None if interval is None else interval.low,
+            f"recall_{kind}_high": None if interval is None else interval.high,
+        }
+    return columns
 
 
 def _latency(latency_ms: Histogram) -> dict[str, Any]:

@@ -1,22 +1,29 @@
-"""Whether the key facts were still there: probes, and recall in context.
+"""Whether the key facts were still there: probes, recall in context, and recall as modelled.
 
 A probe is a pair of a fact and a request that needs it. Recall (in context) of a fact is the share of its probes in
-which the value or an alias stands in what is sent, the current input left out; the recall of a mode is the mean over
-facts, so that each fact weighs alike however often it is probed.
+which the value or an alias stands in what is sent, the current input left out; recall (modelled) of a fact is the mean
+over its probes of the probability that a model uses it where it stands, which is 0 where it is not in context. The
+recall of a mode is the mean over facts, so that each fact weighs alike however often it is probed.
 """
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from operator import attrgetter
 from typing import NamedTuple, Self
 
 from ctxmode_cli.context.context import Context
-from ctxmode_cli.context.history import Note
+from ctxmode_cli.context.history import History, Note
+from ctxmode_cli.context.steps.documents import documents_note
 from ctxmode_cli.conversation.conversation import Fact
 from ctxmode_cli.conversation.message import Message
 from ctxmode_cli.language.matching import FactMatcher
+from ctxmode_cli.score.position import USE_UNITS, Place, PositionProfile
+
+WENT = ("window", "summary", "budget", "documents", "unsendable", "unmatched")
+"""Where a fact goes that is not in context, as `FactPlaces.went` says it."""
 
 
 class Probe(NamedTuple):
@@ -55,17 +62,70 @@ class FactPlaces:
         first = bisect_left(positions, start)
         return first < len(positions) and positions[first] < stop
 
-    def in_context(self, fact: int, context: Context) -> bool:
-        """Whether what is sent carries the fact, the current input left out."""
-        if not self._positions[fact]:
-            return False
-        notes = []
+    def best_place(self, fact: int, context: Context, history: History, profile: PositionProfile) -> Place | None:
+        """Where a fact stands best of all its places in a prompt, the current input left out; None if in none.
+
+        The head, position 0, is what stands before all history: system messages, and a summary. System messages that
+        were recorded amid the history that is sent stand where they stand. Tool schemas are the prompt's first tokens.
+
+        Args:
+            fact: Its index.
+            context: What is sent.
+            history: What it was built from.
+            profile: Says which place is best.
+        """
+        said = self._positions[fact]
+        if not said:
+            return None
+        found: list[int] = []  # tokens before each place
+        notes: list[tuple[Note, int]] = []
+        tokens = history.fixed_tokens - history.counter.REPLY_TOKENS
         for piece in context.pieces:
             if isinstance(piece, Note):
-                notes.append(piece)
-            elif piece.purpose != "input" and self.said_within(fact, piece.start, piece.stop):
-                return True
-        return any(self._in_note(fact, note) for note in notes)  # last, since notes must be read first
+                notes.append((piece, 0 if piece.purpose == "summary" else tokens))
+            elif piece.purpose != "input":
+                first = bisect_left(said, piece.start)
+                carriers = said[first : bisect_left(said, piece.stop, first)]
+                if piece.purpose == "system":
+                    found.extend(0 for _ in carriers)
+                else:
+                    before = tokens - history.tokens_before[piece.start]
+                    found.extend(before + history.tokens_before[position] for position in carriers)
+            tokens += piece.tokens
+        prompt_tokens = context.prompt_tokens
+        best = max((profile.place(tokens, prompt_tokens) for tokens in found), key=attrgetter("use"), default=None)
+        for note, before in notes:  # last, since notes must be read first
+            place = profile.place(before, prompt_tokens)
+            if (best is None or place.use > best.use) and self._in_note(fact, note):
+                best = place
+        return best
+
+    def went(self, fact: int, context: Context | None, history: History) -> str:
+        """Where a fact went that is not in context: what became of the newest message before this turn that says it.
+
+        Args:
+            fact: Its index.
+            context: What is sent; None where nothing can be.
+            history: What it was built from.
+
+        Returns:
+            `unmatched` (the fact is not found where its label says), `unsendable`, `documents` (those
+            that were retrieved for this turn have it, and they were dropped), `summary` (the message was summarised, and the
+            summary does not say it), `budget` (the mode wanted the message and the budget cut it), or `window` (the mode
+            did not want it).
+        """
+        said = self._positions[fact]
+        if not said:
+            return "unmatched"
+        if context is None:
+            return "unsendable"
+        documents = documents_note(history) if history.documented else None
+        if documents is not None and documents not in context.pieces and self._in_note(fact, documents):
+            return "documents"
+        newest = said[bisect_left(said, history.turn_start) - 1]
+        if newest < context.summarised:
+            return "summary"
+        return "budget" if newest >= context.wanted else "window"
 
     def _in_note(self, fact: int, note: Note) -> bool:
         facts = self._note_facts.get(note.text)
@@ -160,19 +220,25 @@ class Recall:
     """For facts with n probes: how many of their probes, taken together, were in context."""
     facts_by_probes: Counter[int] = field(default_factory=Counter)
     """How many facts have n probes."""
+    use_by_probes: Counter[int] = field(default_factory=Counter)
+    """For facts with n probes: the use probabilities of their probes, in `USE_UNITS`."""
 
     def __iadd__(self, other: "Recall") -> Self:
         self.hits_by_probes.update(other.hits_by_probes)
         self.facts_by_probes.update(other.facts_by_probes)
+        self.use_by_probes.update(other.use_by_probes)
         return self
 
     @classmethod
-    def of_facts(cls, probes: Counter[int], hits: Counter[int]) -> Self:
-        """The recall of one conversation from its facts' counts of probes and of hits."""
+    def of_facts(cls, places: Mapping[int, Sequence[Place | None]]) -> Self:
+        """The recall of one conversation from the place that each fact has at each of its probes."""
         recall = cls()
-        for fact, count in probes.items():
+        for found in places.values():
+            count = len(found)
+            units = [place.units for place in found if place is not None]
             recall.facts_by_probes[count] += 1
-            recall.hits_by_probes[count] += hits[fact]
+            recall.hits_by_probes[count] += len(units)
+            recall.use_by_probes[count] += sum(units)
         return recall
 
     @property
@@ -188,7 +254,14 @@ class Recall:
     @property
     def value(self) -> Fraction | None:
         """The mean over facts of the share of their probes in context; None without probes."""
-        if not self.facts:
-            return None
-        shares = sum((Fraction(hits, count) for count, hits in self.hits_by_probes.items()), Fraction())
-        return shares / self.facts
+        return _shares(self.hits_by_probes) / self.facts if self.facts else None
+
+    @property
+    def modelled(self) -> Fraction | None:
+        """The mean over facts of the mean use probability at their probes; None without probes."""
+        return _shares(self.use_by_probes) / (self.facts * USE_UNITS) if self.facts else None
+
+
+def _shares(by_probes: Mapping[int, int]) -> Fraction:
+    """The sum over facts of what their probes add up to, over the number of these."""
+    return sum((Fraction(sum_, count) for count, sum_ in by_probes.items()), Fraction())

@@ -1,24 +1,17 @@
 """How long a request takes: a named latency profile, and the noise around it."""
 
 import json
-import tomllib
-from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
-from difflib import get_close_matches
 from math import exp
-from pathlib import Path
 from random import Random
 from statistics import NormalDist
-from typing import Any
 
-from ctxmode_cli.data import data_file
-from ctxmode_cli.errors import CtxmodeError, system_errors
+from ctxmode_cli.errors import CtxmodeError
+from ctxmode_cli.profiles import DESCRIPTION, NUMBER, NUMBER_OR_NONE, ProfileFiles
 
-EXTENSION = ".toml"
 LARGEST = 1000.0
 """No parameter is larger: seconds given in milliseconds are told, and every latency stays finite."""
 
-_FOLDER = "simulate/latency"
 _INV_CDF = NormalDist().inv_cdf
 _LEAST = 2.0**-54
 """Stands for a draw of exactly 0, whose normal value would be infinite: half of the least other one."""
@@ -75,6 +68,12 @@ class LatencyProfile:
 
 
 PARAMETERS = ("overhead_s", "per_token_s", "quadratic_s", "inter_token_s", "noise_sigma")
+_REQUIRED = {field.name for field in fields(LatencyProfile) if field.default is MISSING}
+_FILES = ProfileFiles(
+    "latency profile",
+    "simulate/latency",
+    {key: NUMBER if key in _REQUIRED else NUMBER_OR_NONE for key in PARAMETERS} | DESCRIPTION,
+)
 
 
 def noise_factors(profile: LatencyProfile, seed: int, conversation_id: str, count: int) -> list[float]:
@@ -94,8 +93,7 @@ def noise_factors(profile: LatencyProfile, seed: int, conversation_id: str, coun
 
 def profile_names() -> list[str]:
     """The names of the built-in profiles, sorted."""
-    files = (file.name for file in data_file(_FOLDER).iterdir())
-    return sorted(name.removesuffix(EXTENSION) for name in files if name.endswith(EXTENSION))
+    return _FILES.names()
 
 
 def find_profile(name: str) -> LatencyProfile:
@@ -107,16 +105,8 @@ def find_profile(name: str) -> LatencyProfile:
     Raises:
         CtxmodeError: There is no such profile, or what the file says is none; the message names file and key.
     """
-    if name.lower().endswith(EXTENSION):
-        with system_errors("the latency profile cannot be read", where=name):
-            return _parse(Path(name).read_bytes(), name, name)
-    known = profile_names()
-    if name not in known:
-        close = get_close_matches(name.lower(), known, n=3, cutoff=0.5)
-        suggestion = f"did you mean {' or '.join(close)}?" if close else f"there are {', '.join(known)}"
-        hint = f"{suggestion}; a profile of your own is a file that ends in {EXTENSION}"
-        raise CtxmodeError(f'the latency profile "{name}" is unknown', hint=hint)
-    return _parse(data_file(f"{_FOLDER}/{name}{EXTENSION}").read_bytes(), name, f"{name}{EXTENSION}")
+    table, _ = _FILES.read(name)
+    return LatencyProfile(name=name, **table)
 
 
 def as_toml(profile: LatencyProfile) -> str:
@@ -128,29 +118,3 @@ def as_toml(profile: LatencyProfile) -> str:
 def _toml(value: float | str) -> str:
     """A value in TOML, whose text in quotes is that of JSON, but for one character."""
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _parse(content: bytes, name: str, where: str) -> LatencyProfile:
-    try:
-        table = tomllib.loads(content.decode())
-    except (ValueError, RecursionError) as error:  # not UTF-8, not TOML, or nested without end
-        raise CtxmodeError(f"the latency profile is not TOML: {error}", where=where) from None
-    _check(table, where)
-    return LatencyProfile(name=name, **table)
-
-
-def _check(table: Mapping[str, Any], where: str) -> None:
-    """Refuse what is missing, unknown, or of another type than its field."""
-    known = {field.name: field for field in fields(LatencyProfile) if field.name != "name"}
-    for key, value in table.items():
-        if key not in known:
-            raise CtxmodeError(
-                f'a latency profile has no "{key}"', where=where, hint=f"its keys are {', '.join(known)}"
-            )
-        numeric = key in PARAMETERS
-        if type(value) not in ((int, float) if numeric else (str,)):
-            expected = "a number" if numeric else "text in quotes"
-            raise CtxmodeError(f'"{key}" is {expected}, not {value!r}', where=where)
-    missing = [key for key, field in known.items() if field.default is MISSING and key not in table]
-    if missing:
-        raise CtxmodeError(f"the latency profile has no {' and no '.join(missing)}", where=where)

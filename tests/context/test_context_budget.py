@@ -262,7 +262,7 @@ def test_turns_that_only_a_summary_crowded_out_come_back() -> None:
     plan = Plan(0, Note("summary", "system", "so far", 50))
     budget = Budget(request=9 + 40, history=70)
     plan, _ = fit(history, history.frame, budget, plan, None, State())
-    context = assemble(history, history.frame, plan, None)
+    context = assemble(history, history.frame, plan, None, plan.start)
     assert (sent(context), context.prompt_tokens, context.stepped_down) == ("0-5 6-6", 9 + 36, "sliding")
 
 

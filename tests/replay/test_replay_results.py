@@ -26,7 +26,7 @@ def totals_of(*records: Mapping[str, Any], probes: str = "labelled", **settings:
     """What records add up to in all four modes."""
     configs = {mode: ContextConfig(mode=mode, **settings) for mode in MODES}
     replay = Replay(configs, COUNTER, ExtractiveSummarizer(COUNTER), simulation(), probe_every_turn=probes == "all")
-    totals = Totals()
+    totals = Totals(replay)
     for number, record in enumerate(records, 1):
         totals.add(replay(parse_conversation(record, where=f"logs:{number}", default_id=str(number))))
     return totals

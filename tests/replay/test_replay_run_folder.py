@@ -55,7 +55,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Totals]:
     """A finished run folder, and the totals of the same replay."""
     path = tmp_path_factory.mktemp("runs") / "run"
     replay = replayer(max_tokens=400, summary_target_tokens=100)
-    totals = Totals()
+    totals = Totals(replay)
     with RunFolder(path, simulation()) as folder:
         for conversation in Reading([str(TALK)]).conversations():
             session = replay(conversation)

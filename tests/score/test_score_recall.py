@@ -1,19 +1,21 @@
 """Probes and recall in context, on cases worked out by hand."""
 
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from ctxmode_cli.context.context import Context, Piece
-from ctxmode_cli.context.history import Note, Recorded
+from ctxmode_cli.context.history import History, Note, Recorded
 from ctxmode_cli.conversation.conversation import Fact
 from ctxmode_cli.conversation.message import Message
 from ctxmode_cli.conversation.parse import parse_message
+from ctxmode_cli.score.position import Curve, Place, PositionProfile
 from ctxmode_cli.score.recall import FactPlaces, Probe, ProbePlan, Recall, probed_facts
+from ctxmode_cli.tokens.counter import TokenCounter
 
 
 def fact(value: str, stated_at: int, probe_at: Sequence[int] = (), superseded_at: int | None = None) -> Fact:
@@ -128,21 +130,48 @@ def test_only_labelled_facts_are_probed() -> None:
 
 # --- in context ---
 
+# Each word is one token, so that a message is 5 tokens: 3 for itself, one for its role, one for its text.
+WORD = 5
+REPLY = 3
+COUNTER = TokenCounter.for_model("gpt-4o")
+RISING = PositionProfile("rising", (1,), (Curve((0.0, 1.0), (0.0, 1.0)),))
+"""Use is the position itself."""
+FALLING = PositionProfile("falling", (1,), (Curve((0.0, 1.0), (1.0, 0.0)),))
+SCHEMA = {"type": "function", "function": {"name": "look", "description": "look up", "parameters": {"type": "object"}}}
+
+
+def history_of(*texts: str, tools: Sequence[Mapping[str, Any]] = ()) -> History:
+    history = History(COUNTER, tools=tools)
+    for message in messages(*texts):
+        history.append(message)
+    return history
+
 
 def context_of(*pieces: Piece) -> Context:
-    return Context(pieces, prompt_tokens=0, length=0, summarised=0, trimmed=False)
+    tokens = REPLY + sum(piece.tokens for piece in pieces)
+    return Context(pieces, prompt_tokens=tokens, length=0, summarised=0, trimmed=False)
 
 
 def sent(purpose: str, start: int, stop: int) -> Recorded:
-    return Recorded(purpose, start, stop, 0)
+    return Recorded(purpose, start, stop, WORD * (stop - start))
 
 
 def summary(text: str) -> Note:
-    return Note("summary", "system", text, 0)
+    return Note("summary", "system", text, 10)
 
 
-def places_of(*texts: str, value: str = "red", stated_at: int = 0) -> FactPlaces:
-    return FactPlaces([fact(value, stated_at)], messages(*texts), [0])
+def place(
+    texts: Sequence[str],
+    *pieces: Piece,
+    profile: PositionProfile = RISING,
+    tools: Sequence[Mapping[str, Any]] = (),
+    value: str = "red",
+    stated_at: int = 0,
+) -> Place | None:
+    """Where a fact stands best, of a context made of these pieces."""
+    places = FactPlaces([fact(value, stated_at)], messages(*texts), [0])
+    context = context_of(*pieces)
+    return places.best_place(0, context, history_of(*texts, tools=tools), profile)
 
 
 @pytest.mark.parametrize(
@@ -161,63 +190,124 @@ def places_of(*texts: str, value: str = "red", stated_at: int = 0) -> FactPlaces
 )
 def test_in_context(pieces: list[Piece], carried: bool) -> None:
     """A fact is in context where system messages, history or notes say it; the current input does not count."""
-    assert places_of("red", "blue", "red").in_context(0, context_of(*pieces)) is carried
+    assert (place(("red", "blue", "red"), *pieces) is not None) is carried
 
 
 def test_repetition_keeps_a_fact_in_context() -> None:
     """A later message that says the value again carries it as well as the first."""
-    assert places_of("red", "blue", "so red").in_context(0, context_of(sent("history", 1, 3)))
+    assert place(("red", "blue", "red"), sent("history", 1, 3))
 
 
 def test_value_across_the_lines_of_a_document() -> None:
     """In a document, as in a message, a line break within a value is white space."""
     note = Note("documents", "system", "flights to New\nYork", 0)
-    assert places_of("New York", value="New York").in_context(0, context_of(note))
+    assert place(("New York",), note, value="New York")
 
 
 def test_unmatched_fact_is_listed_and_never_in_context() -> None:
     """A fact that is not found where its label says counts as lost, even where another message says it."""
-    places = places_of("nothing", "red", stated_at=0)
-    assert places.unmatched == [0]
-    assert not places.in_context(0, context_of(sent("history", 0, 2), summary("- red\n")))
+    texts = ("nothing", "red")
+    assert FactPlaces([fact("red", 0)], messages(*texts), [0]).unmatched == [0]
+    assert not place(texts, sent("history", 0, 2), summary("- red\n"))
 
 
 def test_facts_keep_their_numbers() -> None:
     """Where only some facts are wanted, they are still named by their place in the conversation."""
-    facts = [fact("red", 0), fact("blue", 1), fact("green", 2)]
-    places = FactPlaces(facts, messages("red", "blue", "nothing"), [1, 2])
+    facts, texts = [fact("red", 0), fact("blue", 1), fact("green", 2)], ("red", "blue", "nothing")
+    places, history = FactPlaces(facts, messages(*texts), [1, 2]), history_of(*texts)
     assert places.unmatched == [2]
-    assert places.in_context(1, context_of(sent("history", 1, 2)))
-    assert places.in_context(1, context_of(summary("- blue\n")))
-    assert not places.in_context(2, context_of(summary("- green\n")))
+    assert places.best_place(1, context_of(sent("history", 1, 2)), history, RISING)
+    assert places.best_place(1, context_of(summary("- blue\n")), history, RISING)
+    assert not places.best_place(2, context_of(summary("- green\n")), history, RISING)
+
+
+# --- the best place ---
+
+FIVE = ("red", "blue", "green", "red", "now")
+WHOLE = (sent("system", 0, 1), sent("history", 1, 4), sent("input", 4, 5))
+"""5 + 15 + 5 tokens and 3 for the reply: 28."""
+
+
+def test_position_is_the_share_of_tokens_before_the_message() -> None:
+    """Green stands behind red and blue: 10 of 28 tokens."""
+    assert place(FIVE, *WHOLE, value="green", stated_at=2) == (10 / 28, 10 / 28)
+
+
+def test_system_messages_are_the_head() -> None:
+    """What stands before all history is at position 0, a system message among many as well."""
+    pieces = (sent("system", 1, 3), sent("history", 3, 5))
+    assert place(FIVE, *pieces, profile=FALLING, value="green", stated_at=2) == (0, 1)
+
+
+def test_tool_schemas_come_first() -> None:
+    """Schemas stand before every message, so that history stands behind them, and the head stays the head."""
+    schemas = COUNTER.tools([SCHEMA])
+    context = context_of(*WHOLE)
+    context = context._replace(prompt_tokens=context.prompt_tokens + schemas)
+    places = FactPlaces([fact("green", 2), fact("red", 0)], messages(*FIVE), [0, 1])
+    history = history_of(*FIVE, tools=[SCHEMA])
+    found = places.best_place(0, context, history, RISING)
+    assert found == pytest.approx(((10 + schemas) / (28 + schemas),) * 2)
+    assert places.best_place(1, context, history, FALLING) == (0, 1)
+
+
+def test_best_of_several_places() -> None:
+    """Red stands in the system message and at 15 of 28 tokens: which is better is the profile's to say."""
+    assert place(FIVE, *WHOLE, profile=RISING) == (15 / 28, 15 / 28)
+    assert place(FIVE, *WHOLE, profile=FALLING) == (0, 1)
+
+
+def test_summary_is_the_head_and_documents_are_where_they_are() -> None:
+    """A summary's facts are at the head, wherever its tokens lie; documents stand behind the history."""
+    history = sent("history", 1, 4)
+    assert place(FIVE, sent("system", 4, 5), summary("- red"), profile=FALLING) == (0, 1)
+    documents = Note("documents", "system", "green", 7)
+    found = place(FIVE, history, documents, sent("input", 4, 5), value="green", stated_at=2)
+    assert found == (15 / 30, 15 / 30)  # 15 + 7 + 5 + 3
+    assert place(FIVE, history, documents, profile=FALLING, value="green", stated_at=2) == (5 / 25, 1 - 5 / 25)
+
+
+def test_use_falls_with_length() -> None:
+    """The same share of a longer prompt is another place."""
+    curves = (Curve((0.0,), (1.0,)), Curve((0.0,), (0.0,)))
+    profile = PositionProfile("by length", (0, 280), curves)
+    found = place(FIVE, *WHOLE, profile=profile, value="green", stated_at=2)
+    assert found == pytest.approx((10 / 28, 0.9))
 
 
 # --- the mean over facts ---
 
 
+def of_facts(counts: Mapping[int, tuple[int, int]], use: float = 0.5) -> Recall:
+    """The recall of facts given as (probes, hits), each hit used with one probability."""
+    return Recall.of_facts(
+        {fact: [Place(0.0, use)] * hits + [None] * (probes - hits) for fact, (probes, hits) in counts.items()}
+    )
+
+
 def test_facts_weigh_alike() -> None:
     """A fact that is probed three times and kept once, and one probed once and kept: (1/3 + 1) / 2."""
-    recall = Recall.of_facts(Counter({0: 3, 1: 1}), Counter({0: 1, 1: 1}))
+    recall = of_facts({0: (3, 1), 1: (1, 1)})
     assert recall.value == Fraction(2, 3)
     assert (recall.facts, recall.probes) == (2, 4)
 
 
 def test_fact_without_a_hit_counts_zero() -> None:
     """A fact that is always lost stays in the mean: (2/2 + 0/5) / 2."""
-    assert Recall.of_facts(Counter({0: 2, 1: 5}), Counter({0: 2})).value == Fraction(1, 2)
+    assert of_facts({0: (2, 2), 1: (5, 0)}).value == Fraction(1, 2)
 
 
 def test_no_probes_is_no_recall() -> None:
     """Without probes there is no recall, which is not a recall of zero."""
     assert Recall().value is None
-    assert Recall.of_facts(Counter(), Counter()).value is None
-    assert Recall.of_facts(Counter({0: 1}), Counter()).value == 0
+    assert of_facts({}).value is None
+    assert of_facts({0: (1, 0)}).value == 0
 
 
 def test_conversations_add_up() -> None:
     """The recall of two conversations is the mean over all their facts, not of their recalls."""
-    total = Recall.of_facts(Counter({0: 1}), Counter({0: 1}))
-    total += Recall.of_facts(Counter({0: 2, 1: 2, 2: 4}), Counter({0: 1, 2: 3}))
+    total = of_facts({0: (1, 1)})
+    total += of_facts({0: (2, 1), 1: (2, 0), 2: (4, 3)})
     assert total.value == (1 + Fraction(1, 2) + 0 + Fraction(3, 4)) / 4
 
 
@@ -229,8 +319,8 @@ def test_recall_is_the_mean_of_shares(counts: list[tuple[int, int]], cut: int) -
     """However the facts are spread over conversations, recall is the exact mean of their shares."""
     total = Recall()
     for part in (counts[:cut], counts[cut:]):
-        probes = Counter({index: probes for index, (probes, _) in enumerate(part)})
-        total += Recall.of_facts(probes, Counter({index: hits for index, (_, hits) in enumerate(part)}))
+        total += of_facts(dict(enumerate(part)), use=0.25)
     shares = [Fraction(hits, probes) for probes, hits in counts]
     assert total.value == (sum(shares, Fraction()) / len(shares) if shares else None)
+    assert total.modelled == (total.value / 4 if total.value is not None else None)
     assert total.probes == sum(probes for probes, _ in counts)

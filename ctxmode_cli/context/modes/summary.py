@@ -86,7 +86,7 @@ class Summary:
     def _prefix(history: History, told: State) -> SessionPrefix:
         """What the session's request would begin with if no summary were called for, the originals for a rebuild."""
         plan = Plan(told.summarised, told.summary, told.summarised)
-        *head, _current_input = assemble(history, history.frame, plan, None).pieces
+        *head, _current_input = assemble(history, history.frame, plan, None, plan.start).pieces
         return SessionPrefix(tuple(head), history)
 
     def _ask(self, history: History, told: State, target: int, prefix: SessionPrefix | None) -> SummaryResult:

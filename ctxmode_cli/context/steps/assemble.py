@@ -6,8 +6,16 @@ from ctxmode_cli.context.plan import Plan
 from ctxmode_cli.context.steps.budget import InputCut
 
 
-def assemble(history: History, frame: Frame, plan: Plan, input_cut: InputCut | None) -> Context:
-    """The request's context; its last pieces are the current input."""
+def assemble(history: History, frame: Frame, plan: Plan, input_cut: InputCut | None, wanted: int) -> Context:
+    """The request's context; its last pieces are the current input.
+
+    Args:
+        history: All that was said so far.
+        frame: Its frame.
+        plan: What goes in before the current input.
+        input_cut: What of the current input goes in; None for all of it.
+        wanted: Where the mode wanted history to start, whatever the plan was cut to.
+    """
     pieces: tuple[Piece, ...]
     prompt_tokens, input_tokens, pieces, input_piece = frame
     start, summary, summarised, call, stepped_down, documents, trimmed = plan
@@ -28,7 +36,7 @@ def assemble(history: History, frame: Frame, plan: Plan, input_cut: InputCut | N
         trimmed = True
         prompt_tokens += input_cut.tokens
         pieces += _cut_pieces(history, input_cut)
-    return Context(pieces, prompt_tokens, input_piece.stop, summarised, trimmed, stepped_down, call)
+    return Context(pieces, prompt_tokens, input_piece.stop, summarised, trimmed, stepped_down, call, wanted)
 
 
 def _systems_before(history: History, start: int) -> tuple[Recorded, ...]:
