@@ -84,7 +84,7 @@ def as_labels(drafts: Sequence[Draft], messages: Sequence[Message]) -> list[dict
     turns = _turn_starts(messages)
     return [
         _label(draft, fact, _probes(draft, fact, turns, messages))
-        for draft, fact in zip(drafts, _linked(drafts), strict=True)
+        for draft, fact in zip(drafts, _linked(drafts, messages), strict=True)
     ]
 
 
@@ -172,14 +172,14 @@ def _changes_back(draft: Draft, kept: Sequence[Draft]) -> bool:
     return draft.changes and last is not None and fold(last.fact.value) != fold(draft.fact.value)
 
 
-def _linked(drafts: Sequence[Draft]) -> list[Fact]:
+def _linked(drafts: Sequence[Draft], messages: Sequence[Message]) -> list[Fact]:
     """The facts of the drafts, each with what it replaces and until when it holds."""
     facts = [draft.fact for draft in drafts]
     holding: list[int] = []
     for index in sorted(range(len(drafts)), key=lambda index: (drafts[index].said_at, drafts[index].start)):
         draft = drafts[index]
         earlier = [old for old in holding if facts[old].stated_at < draft.fact.stated_at]
-        replaced = _replaced(draft, earlier, drafts)
+        replaced = _replaced(draft, earlier, drafts, messages)
         if replaced is not None:
             holding.remove(replaced)
             facts[replaced] = facts[replaced]._replace(superseded_at=draft.said_at)
@@ -188,8 +188,12 @@ def _linked(drafts: Sequence[Draft]) -> list[Fact]:
     return facts
 
 
-def _replaced(draft: Draft, earlier: Sequence[int], drafts: Sequence[Draft]) -> int | None:
-    """Which of the earlier drafts this one takes the place of."""
+def _replaced(draft: Draft, earlier: Sequence[int], drafts: Sequence[Draft], messages: Sequence[Message]) -> int | None:
+    """Which of the earlier drafts this one takes the place of.
+
+    A wish and its denial replace each other. Else it takes a word of change, and the latest value of the same kind
+    goes: one that is named beside the new one if there is such, else one of the user's own, else any.
+    """
     fact = draft.fact
     rivals = [old for old in reversed(earlier) if drafts[old].fact.kind == fact.kind]
     for old in rivals:
@@ -197,8 +201,9 @@ def _replaced(draft: Draft, earlier: Sequence[int], drafts: Sequence[Draft]) -> 
             return old
     if not draft.changes or holds_several(fact.kind) or not rivals:
         return None
-    named = (old for old in rivals if draft.said_at in drafts[old].positions)
-    return next(named, rivals[0])
+    named = [old for old in rivals if draft.said_at in drafts[old].positions]
+    users = [old for old in rivals if messages[drafts[old].said_at].role == "user"]
+    return next(iter(named or users or rivals))
 
 
 def _turn_starts(messages: Sequence[Message]) -> list[int]:
