@@ -6,6 +6,7 @@ drafted is what the system prompt says anyway, and what the matcher would not fi
 """
 
 from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -167,43 +168,46 @@ def _dated(draft: Draft) -> Draft:
 
 def _changes_back(draft: Draft, kept: Sequence[Draft]) -> bool:
     """Whether the user returns to a value that they had changed to another."""
-    changes = (one for one in reversed(kept) if one.changes and one.fact.kind == draft.fact.kind)
-    last = next(changes, None)
-    return draft.changes and last is not None and fold(last.fact.value) != fold(draft.fact.value)
+    if not draft.changes:
+        return False
+    last = next((one for one in reversed(kept) if one.changes and one.fact.kind == draft.fact.kind), None)
+    return last is not None and fold(last.fact.value) != fold(draft.fact.value)
 
 
 def _linked(drafts: Sequence[Draft], messages: Sequence[Message]) -> list[Fact]:
     """The facts of the drafts, each with what it replaces and until when it holds."""
     facts = [draft.fact for draft in drafts]
-    holding: list[int] = []
+    holding: defaultdict[str, list[int]] = defaultdict(list)
     for index in sorted(range(len(drafts)), key=lambda index: (drafts[index].said_at, drafts[index].start)):
         draft = drafts[index]
-        earlier = [old for old in holding if facts[old].stated_at < draft.fact.stated_at]
-        replaced = _replaced(draft, earlier, drafts, messages)
+        rivals = holding[draft.fact.kind]
+        replaced = _replaced(draft, rivals, drafts, messages)
         if replaced is not None:
-            holding.remove(replaced)
+            rivals.remove(replaced)
             facts[replaced] = facts[replaced]._replace(superseded_at=draft.said_at)
             facts[index] = facts[index]._replace(supersedes=facts[replaced].id)
-        holding.append(index)
+        rivals.append(index)
     return facts
 
 
-def _replaced(draft: Draft, earlier: Sequence[int], drafts: Sequence[Draft], messages: Sequence[Message]) -> int | None:
-    """Which of the earlier drafts this one takes the place of.
+def _replaced(draft: Draft, holding: Sequence[int], drafts: Sequence[Draft], messages: Sequence[Message]) -> int | None:
+    """Which of the drafts of its kind that still hold this one takes the place of.
 
-    A wish and its denial replace each other. Else it takes a word of change, and the latest value of the same kind
-    goes: one that is named beside the new one if there is such, else one of the user's own, else any.
+    A wish and its denial replace each other. Else it takes a word of change, and the latest value goes: one that is
+    named beside the new one if there is such, else one of the user's own, else any.
     """
     fact = draft.fact
-    rivals = [old for old in reversed(earlier) if drafts[old].fact.kind == fact.kind]
+    if not (draft.changes or only_user_states(fact.kind)):
+        return None
+    rivals = [old for old in reversed(holding) if drafts[old].fact.stated_at < fact.stated_at]
     for old in rivals:
         if drafts[old].fact.negative != fact.negative and fold(drafts[old].fact.value) == fold(fact.value):
             return old
-    if not draft.changes or holds_several(fact.kind) or not rivals:
+    if not draft.changes or holds_several(fact.kind):
         return None
     named = [old for old in rivals if draft.said_at in drafts[old].positions]
     users = [old for old in rivals if messages[drafts[old].said_at].role == "user"]
-    return next(iter(named or users or rivals))
+    return next(iter(named or users or rivals), None)
 
 
 def _turn_starts(messages: Sequence[Message]) -> list[int]:

@@ -20,7 +20,7 @@ _REACH = 100
 _DEPTH = 5
 """Parts within parts."""
 _SCRIPTS = {"any": re.compile(""), "zh": re.compile(r"[\u3007-\u9fff]"), "en": re.compile("[A-Za-z]")}
-_DIGIT = re.compile("[0-9]")
+_DIGIT = re.compile(r"\d")
 
 
 class Extracted(NamedTuple):
