@@ -93,7 +93,7 @@ def _stated(messages: Sequence[Message]) -> Iterator[Draft]:
     """What the rules find in the text of each message but the system's."""
     for position, message in enumerate(messages):
         if message.is_system:
-            continue
+            continue  # none of it would be drafted, and it is long
         by_user = message.role == "user"
         text = content_text(message.content)
         for found in extract(text):
@@ -124,10 +124,8 @@ def _leaves(arguments: str) -> Iterator[tuple[str, str]]:
             waiting += reversed(value.items())
         elif isinstance(value, list):
             waiting += [(name, item) for item in reversed(value)]
-        elif isinstance(value, str | int | float) and not isinstance(value, bool) and name:
-            text = str(value).strip()
-            if text:
-                yield name, text
+        elif isinstance(value, str | int | float) and name:
+            yield name, str(value).strip()
 
 
 def _fact(kind: str, value: str, position: int, *, negative: bool = False) -> Fact:
@@ -161,14 +159,14 @@ def _said_before_its_call(draft: Draft, messages: Sequence[Message]) -> Draft | 
 
 def _dated(draft: Draft) -> Draft:
     """The draft with the message that states it: the first that says it, but the user's own word for a wish or change."""
-    by_user = draft.changes or draft.fact.negative or only_user_states(draft.fact.kind)
+    by_user = draft.changes or only_user_states(draft.fact.kind)
     stated_at = draft.said_at if by_user else draft.positions[0]
     return draft._replace(fact=draft.fact._replace(stated_at=stated_at))
 
 
 def _changes_back(draft: Draft, kept: Sequence[Draft]) -> bool:
     """Whether the user returns to a value that they had changed to another."""
-    if not draft.changes:
+    if not draft.changes or holds_several(draft.fact.kind):
         return False
     last = next((one for one in reversed(kept) if one.changes and one.fact.kind == draft.fact.kind), None)
     return last is not None and fold(last.fact.value) != fold(draft.fact.value)
@@ -201,7 +199,7 @@ def _replaced(draft: Draft, holding: Sequence[int], drafts: Sequence[Draft], mes
         return None
     rivals = [old for old in reversed(holding) if drafts[old].fact.stated_at < fact.stated_at]
     for old in rivals:
-        if drafts[old].fact.negative != fact.negative and fold(drafts[old].fact.value) == fold(fact.value):
+        if fold(drafts[old].fact.value) == fold(fact.value):  # then one of them denies it
             return old
     if not draft.changes or holds_several(fact.kind):
         return None
