@@ -35,6 +35,11 @@ class Column:
         """Title in one line."""
         return self.heading.replace("/\n", "/").replace("\n", " ")
 
+    @property
+    def stands_left(self) -> bool:
+        """Whether its cells are aligned on the left, as text is."""
+        return self.form is str
+
     def cells(self, rows: Iterable[Row]) -> list[str]:
         """The figures of all rows as people read them."""
         rows = list(rows)
