@@ -141,8 +141,11 @@ def _option(key: str, value: Any) -> Any:
     annotation = FILE_KEYS[key]
     [info] = annotation.__metadata__
     value = _checked(key, value, annotation.__origin__)
-    if info.min is not None and value < info.min:
-        raise CtxmodeError(f"{key} is {value}, less than {info.min}")
+    limits = [f"at {word} {limit:,}" for word, limit in (("least", info.min), ("most", info.max)) if limit is not None]
+    too_small = info.min is not None and not value >= info.min  # nor NaN
+    too_large = info.max is not None and not value <= info.max
+    if too_small or too_large:
+        raise CtxmodeError(f"{key} is {value}; it is {' and '.join(limits)}")
     return value
 
 

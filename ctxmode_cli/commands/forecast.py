@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 SIZES = {"system_prompt_tokens": 500, "user_tokens": 60, "reply_tokens": 200}
 """What a session is made of where neither logs nor numbers are given."""
+MOST_TOKENS = 1_000_000
+"""Of a message made of a number: about the widest window of any model."""
 
 
 @partial(with_replay_options, without=("probes", "position_profile", "output"))
@@ -31,16 +33,20 @@ def forecast(
         list[str] | None,
         typer.Argument(help="Logs to draw turns from: files, directories, globs, - for stdin. Without: the numbers."),
     ] = None,
-    turns: Annotated[int, typer.Option(min=1, help="Turns of the longest sessions looked at.")] = 60,
+    turns: Annotated[int, typer.Option(min=1, max=10_000, help="Turns of the longest sessions looked at.")] = 60,
     sessions: Annotated[int, typer.Option(min=1, help="Sessions that are replayed.")] = 20,
     system_prompt_tokens: Annotated[
-        int | None, typer.Option(min=0, help=f"Tokens of the system prompt (default: {SIZES['system_prompt_tokens']}).")
+        int | None,
+        typer.Option(
+            min=0, max=MOST_TOKENS, help=f"Tokens of the system prompt (default: {SIZES['system_prompt_tokens']})."
+        ),
     ] = None,
     user_tokens: Annotated[
-        int | None, typer.Option(min=1, help=f"Tokens of a user message (default: {SIZES['user_tokens']}).")
+        int | None,
+        typer.Option(min=1, max=MOST_TOKENS, help=f"Tokens of a user message (default: {SIZES['user_tokens']})."),
     ] = None,
     reply_tokens: Annotated[
-        int | None, typer.Option(min=1, help=f"Tokens of a reply (default: {SIZES['reply_tokens']}).")
+        int | None, typer.Option(min=1, max=MOST_TOKENS, help=f"Tokens of a reply (default: {SIZES['reply_tokens']}).")
     ] = None,
     modes: MODES = "full,sliding,summary",
     baseline: BASELINE = None,

@@ -42,6 +42,9 @@ SETTINGS = {
 FILE_KEYS: dict[str, Any] = {}
 """What the top of a configuration file may set: the options of each command that `with_replay_options` made, annotated."""
 
+LARGEST = 1_000_000_000
+"""No number of seconds or sessions is larger, so that whatever follows from it stays finite."""
+
 OutputFormat = Literal["table", "json", "jsonl", "csv", "markdown"]
 
 
@@ -63,13 +66,14 @@ class ReplayOptions:
         Literal["session", "shared"], typer.Option(help="Each session starts cold, or its system prompt is warm.")
     ] = "session"
     think_time: Annotated[
-        float | None, typer.Option(min=0, help="Seconds between turns where the record has no times.")
+        float | None,
+        typer.Option(min=0, max=LARGEST, help="Seconds between turns where the record has no times."),
     ] = None
     latency_profile: Annotated[str, typer.Option(help="How latency is simulated: a name or a .toml file.")] = "article"
     position_profile: Annotated[
         str, typer.Option(help="How likely a fact is used where it stands: a name or a .toml file.")
     ] = "article"
-    sessions_per_day: Annotated[int | None, typer.Option(min=1, help="Adds the daily cost.")] = None
+    sessions_per_day: Annotated[int | None, typer.Option(min=1, max=LARGEST, help="Adds the daily cost.")] = None
     on_error: Annotated[Literal["fail", "skip"], typer.Option(help="What a bad record does.")] = "fail"
     max_errors: Annotated[int | None, typer.Option(min=0, help="Bad records that are borne.")] = None
     format: Annotated[OutputFormat, typer.Option(help="Form of the result on stdout.")] = "table"

@@ -1,1 +1,1 @@
-"""Reading text, Chinese and English: folding, sentences, and whether a fact is in a text."""
+"""Reading text, Chinese and English: folding, sentences, whether a fact is in a text, and which facts it states."""

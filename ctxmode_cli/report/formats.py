@@ -62,9 +62,9 @@ def as_markdown(comparison: Comparison) -> str:
 
 
 def markdown_table(rows: Sequence[Row], columns: Sequence[Column]) -> Iterator[str]:
-    """The lines of a table whose first column stands left."""
+    """The lines of a table, text on the left and figures on the right."""
     yield _markdown_row(column.title for column in columns)
-    yield "| :-- |" + " --: |" * (len(columns) - 1)
+    yield _markdown_row(":--" if column.stands_left else "--:" for column in columns)
     for cells in zip(*(column.cells(rows) for column in columns), strict=True):
         yield _markdown_row(map(escaped, cells))
 

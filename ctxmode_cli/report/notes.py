@@ -4,7 +4,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from ctxmode_cli.context.config import ContextConfig
+from ctxmode_cli.replay.breakdown import MAX_VALUES
 from ctxmode_cli.replay.results import Comparison, ModeTotals
+from ctxmode_cli.replay.statistics import MEASURES
 from ctxmode_cli.report.simulated import cost_notes, latency_notes, unknown_price_notes
 from ctxmode_cli.report.words import counted, listed
 
@@ -38,8 +40,16 @@ def null_notes(comparison: Comparison) -> Iterator[str]:
     yield NOT_YET
     if not comparison.data.requests:
         yield "there is no request, so tokens, cost and latency are null"
-    if comparison.data.probes and comparison.interval(comparison.baseline, "recall.in_context") is None:
-        yield "intervals and differences are null: it takes more than one conversation to tell how sure a figure is"
+    if any(
+        comparison.value(name, measure) is not None and comparison.interval(name, measure) is None
+        for name in comparison.modes
+        for measure in MEASURES
+    ):
+        yield "intervals and differences are null where fewer than two conversations say something of them"
+    breakdowns = comparison.breakdowns.values()
+    given_up = sorted({name for part in breakdowns for name, axis in part.axes.items() if axis.shares is None})
+    if given_up:
+        yield f"recall by {listed(given_up)} is null: more than {MAX_VALUES} values say nothing"
     if comparison.sessions_per_day is None:
         yield "cost per day is null: --sessions-per-day asks for it"
     baseline = comparison.cost(comparison.baseline)

@@ -35,6 +35,11 @@ class Column:
         """Title in one line."""
         return self.heading.replace("/\n", "/").replace("\n", " ")
 
+    @property
+    def stands_left(self) -> bool:
+        """Whether its cells are aligned on the left, as text is."""
+        return self.form is str
+
     def cells(self, rows: Iterable[Row]) -> list[str]:
         """The figures of all rows as people read them."""
         rows = list(rows)
@@ -48,7 +53,7 @@ class Column:
 
 def _interval(low: float, high: float) -> str:
     """Shares in per cent."""
-    return f"[{100 * low:.1f}, {100 * high:.1f}]"
+    return f"{100 * low:.1f}–{100 * high:.1f}%"
 
 
 COLUMNS = (

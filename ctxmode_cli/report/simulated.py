@@ -69,7 +69,7 @@ def _expiry(comparison: Comparison, lifetime_s: float | None) -> str:
         return "nothing expires"
     clocks = comparison.data.clocks
     if not clocks["recorded"] and not clocks["think_time"]:
-        return "always warm for want of times (--think-time sets a gap)"
+        return "what was sent stays warm for want of times (--think-time sets a gap)"
     text = f"entries expire {lifetime_s:g} s after their last use"
     if clocks["think_time"]:
         text += f", turns being {comparison.simulation.think_time_s:g} s apart where no times are recorded"

@@ -79,7 +79,7 @@ def fitted_table(rows: Sequence[Row], columns: Sequence[Column], console: Consol
 def _grid(rows: Sequence[Row], columns: Sequence[Column], gap: int) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, gap, 0, 0), header_style="bold")
     for column in columns:
-        table.add_column(Text(column.heading), justify="left" if column.key == "mode" else "right", vertical="bottom")
+        table.add_column(Text(column.heading), justify="left" if column.stands_left else "right", vertical="bottom")
     for cells in zip(*(column.cells(rows) for column in columns), strict=True):
         table.add_row(*(Text(visible(cell)) for cell in cells))
     return table

@@ -163,6 +163,22 @@ USAGE = [
 ]
 
 
+@pytest.mark.parametrize("arguments", [("--think-time", "inf"), ("--think-time", "1e400"), ("--think-time", "nan")])
+def test_a_number_without_end_is_refused(ctxmode: Ctxmode, talk: str, arguments: tuple[str, str]) -> None:
+    """No option lets a number into the results that JSON does not have."""
+    result = ctxmode("compare", talk, *arguments, "--format", "json")
+    assert (result.code, result.out) == (2, "")
+    assert arguments[0] in result.err
+
+
+def test_the_most_sessions_a_day_have_a_cost(ctxmode: Ctxmode, talk: str) -> None:
+    """A daily cost is finite up to the largest number of sessions, and beyond it there is none."""
+    prices = report(ctxmode("compare", talk, "--modes", "full", "--sessions-per-day", "1000000000", "--format", "json"))
+    cost = prices["modes"]["full"]["cost_usd"]
+    assert cost["per_day"] == pytest.approx(cost["per_session"] * 1e9)
+    assert ctxmode("compare", talk, "--sessions-per-day", "1" + "0" * 400).code == 2
+
+
 @pytest.mark.parametrize(("arguments", "error", "hint"), USAGE)
 def test_wrong_usage_is_told_before_anything_is_read(
     ctxmode: Ctxmode, here: Path, arguments: list[str], error: str, hint: str

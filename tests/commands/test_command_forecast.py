@@ -188,3 +188,11 @@ def test_nothing_is_written_over_a_log(ctxmode: Ctxmode, here: Path, talk: str) 
     result = ctxmode("forecast", "log.jsonl", "-o", str(log))
     assert (result.code, result.err.splitlines()[0]) == (2, f"error: {log}: the output is one of the inputs")
     assert log.read_bytes() == Path(talk).read_bytes()
+
+
+@pytest.mark.parametrize("option", ["--turns", "--system-prompt-tokens", "--user-tokens", "--reply-tokens"])
+def test_no_session_is_larger_than_any_memory(ctxmode: Ctxmode, option: str) -> None:
+    """Sessions of numbers are written out before they are replayed: what could never end is refused at once."""
+    result = ctxmode("forecast", option, "1000000000000")
+    assert (result.code, result.out) == (2, "")
+    assert option in result.err

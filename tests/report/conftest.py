@@ -10,6 +10,7 @@ from assumptions import simulation
 
 from ctxmode_cli.context.config import ContextConfig
 from ctxmode_cli.replay.results import Comparison, DataTotals, Histogram, ModeTotals, SummaryCalls
+from ctxmode_cli.score.position import USE_UNITS
 from ctxmode_cli.score.recall import Recall
 from ctxmode_cli.simulate.rates import Bill, Usage
 
@@ -52,7 +53,9 @@ def totals(
         latency_ms=Histogram(Counter(sizes if latency_ms is None else latency_ms)),
         summary_calls=summaries,
         summary_bill=Bill({} if calls is None else {0: calls}),
-        recall=Recall() if kept is None else Recall(Counter({1: kept}), Counter({1: facts})),
+        recall=Recall()
+        if kept is None
+        else Recall(Counter({1: kept}), Counter({1: facts}), Counter({1: kept * USE_UNITS})),
     )
 
 

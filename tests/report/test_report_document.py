@@ -48,6 +48,12 @@ MODE = {
 }  # fmt: skip
 
 
+MEASURES = {
+    "recall.in_context", "recall.modelled", "tokens.mean", "cost_usd.per_session", "cost_usd.per_session_uncached",
+    "latency_s.mean",
+}  # fmt: skip
+
+
 def test_every_promised_name_is_there(build: Build) -> None:
     """Each name of format 1 is there, whatever can be evaluated so far; there may be more."""
     report = document(build(full=(10, 900), summary=(5, 800)))
@@ -57,17 +63,22 @@ def test_every_promised_name_is_there(build: Build) -> None:
         part = report["modes"][mode]
         assert set(part) >= MODE
         assert set(part["tokens"]) == {"mean", "p50", "p95", "total"}
-        assert set(part["recall"]) == {"in_context", "modelled", "answered", "normalised"}
+        assert set(part["recall"]) == {"in_context", "modelled", "answered", "normalised", "by", "lost"}
+        assert set(part["recall"]["modelled"]) == {"value", "low", "high", "profile"}
+        assert set(part["recall"]["by"]) == {"age", "position", "kind", "lang", "source"}
+        assert set(part["intervals"]) == MEASURES
         assert set(part["recall"]["in_context"]) == {"value", "low", "high"}
         assert set(part["cached_tokens"]) == {"mean", "total", "share"}
         assert set(part["latency_s"]) == {"mean", "p50", "p95", "p99", "profile"}
         assert set(part["cost_usd"]) == {
             "total", "total_uncached", "summary_calls", "per_request", "per_session", "per_day", "relative",
-            "relative_uncached",
+            "relative_uncached", "per_session_uncached",
         }  # fmt: skip
         assert set(part["summary_calls"]) == {"count", "failed", "prompt_tokens", "completion_tokens", "unseen_tokens"}
         assert report["settings"][mode]["mode"] == mode
         assert report["settings"][mode]["sliding_turns"] == 10
+    assert set(report["differences"]) == {"summary"}
+    assert set(report["differences"]["summary"]) == MEASURES
 
 
 def test_costs_and_times_by_hand(build: Build) -> None:
@@ -79,11 +90,11 @@ def test_costs_and_times_by_hand(build: Build) -> None:
     report = document(build(full=full, summary=summary, changed={"sessions_per_day": 3}))
     assert report["modes"]["full"]["cost_usd"] == {
         "total": 0.0051, "total_uncached": 0.0075, "summary_calls": 0.0, "per_request": 0.00255, "per_session": 0.00255,
-        "per_day": 0.00765, "relative": 1.0, "relative_uncached": 1.0,
+        "per_session_uncached": 0.00375, "per_day": 0.00765, "relative": 1.0, "relative_uncached": 1.0,
     }  # fmt: skip
     assert report["modes"]["summary"]["cost_usd"] == {
         "total": 0.002115, "total_uncached": 0.00225, "summary_calls": 0.000615, "per_request": 0.002115,
-        "per_session": 0.0010575, "per_day": 0.0031725, "relative": 2115 / 5100, "relative_uncached": 0.3,
+        "per_session": 0.0010575, "per_session_uncached": 0.001125, "per_day": 0.0031725, "relative": 2115 / 5100, "relative_uncached": 0.3,
     }  # fmt: skip
     assert report["modes"]["full"]["cached_tokens"] == {"mean": 500.0, "total": 1000, "share": 0.5}
     assert report["modes"]["full"]["latency_s"] == {
@@ -128,9 +139,11 @@ REASONS = {
     "prices": NO_PRICE, "gpt-4o": NO_PRICE, "gpt-4o-mini": NO_PRICE, "cost_usd": f"{NO_PRICE}|{NOT_SENT}",
     "per_day": "cost per day is null", "relative": f"{NO_PRICE}|relative cost is null",
     "relative_uncached": f"{NO_PRICE}|relative cost is null", "share": NOT_SENT, "latency_s": "latency is null",
-    "differences": "differences", "gate": "gate", "harm": "harm", "modelled": "modelled", "answered": "answered recall",
+    "gate": "gate", "harm": "harm", "modelled": "so recall is null|differences", "answered": "answered recall",
     "low": "intervals", "high": "intervals", "normalised": "normalised recall is null|so recall is null",
-    "in_context": "so recall is null", "mean": NOT_SENT, "p50": NOT_SENT, "p95": NOT_SENT,
+    "in_context": "so recall is null|differences", "mean": f"{NOT_SENT}|latency is null|differences",
+    "per_session": f"{NO_PRICE}|{NOT_SENT}|differences", "per_session_uncached": f"{NO_PRICE}|{NOT_SENT}|differences",
+    "p50": NOT_SENT, "p95": NOT_SENT,
 }  # fmt: skip
 """Which words of the notes give the reason of a null."""
 
@@ -238,10 +251,13 @@ def test_csv_holds_no_formula(build: Build, name: str, cell: str) -> None:
         simulation=simulation(
             providers={name: Provider.of(PRICE, dataclasses.replace(RULE, name=name))},
             profile=dataclasses.replace(PROFILE, name=name),
+            model=name,
         ),
+        position_profile=dataclasses.replace(compared.position_profile, name=name),
     )
     [row] = csv.DictReader(io.StringIO(as_csv(named)))
-    assert [row[key] for key in ("mode", "model", "cache_rule", "latency_profile")] == [cell] * 4
+    names = ("mode", "model", "cache_rule", "latency_profile", "position_profile")
+    assert [row[key] for key in names] == [cell] * 5
     assert "\x1b" not in as_markdown(named) + as_table(named)
 
 
@@ -258,7 +274,9 @@ def test_csv_has_what_a_spreadsheet_wants(build: Build) -> None:
         "cost_per_day_usd": "0.00765", "cost_relative": "1.0", "cost_relative_uncached": "1.0", "summary_share": "",
         "cache_rule": "made-up", "cached_tokens": "1000", "cached_share": "0.5", "latency_mean_s": "1.0",
         "latency_p50_s": "0.7", "latency_p95_s": "1.3", "latency_p99_s": "1.3", "latency_profile": "made-up",
-        "recall_in_context": "", "summary_calls": "0", "summary_prompt_tokens": "0", "summary_completion_tokens": "0",
+        "recall_in_context": "", "recall_in_context_low": "", "recall_in_context_high": "", "recall_modelled": "",
+        "recall_modelled_low": "", "recall_modelled_high": "", "position_profile": "flat", "summary_calls": "0",
+        "summary_prompt_tokens": "0", "summary_completion_tokens": "0",
         "trimmed": "0", "unsendable": "0", "invalid": "0", "skipped": "4",
     }  # fmt: skip
     assert (second["tokens_relative"], second["summary_prompt_tokens"]) == ("0.5", "150")
@@ -319,9 +337,10 @@ def test_columns_that_a_narrow_terminal_leaves_out_are_named(build: Build) -> No
         "full": (2000, 1000),
         "summary": {"tokens": 1000, "kept": 990, "calls": Usage(uncached=100), "unsendable": 1},
     }
-    table = as_table(build(**modes), width=100)
-    assert max(map(len, table.splitlines())) <= 100
-    assert "no room here for: tokens p50, cache hit share, trimmed, invalid (a pipe or --format csv has them)" in table
+    table = as_table(build(**modes), width=110)
+    assert max(map(len, table.splitlines())) <= 110
+    left_out = "tokens p50, cache hit share, trimmed, invalid"
+    assert f"no room here for: {left_out} (a pipe or --format csv has them)" in table.replace("\n", " ")
     assert "unsendable" in header(table)
     assert "trimmed" not in header(table)
     assert "no room" not in as_table(build(**modes), width=140)

@@ -218,7 +218,9 @@ def test_the_answer_is_the_last_line(forecast: Any) -> None:
     found = forecast(full=FULL, summary=SUMMARY)
     table = forecast_table(found).splitlines()
     assert table[-2:] == [*break_even_lines(found), forecast_answer(found)]
-    assert FORECAST_FORMATS["markdown"](found).splitlines()[-1].startswith("At 4 turns summary costs least:")
+    lines = FORECAST_FORMATS["markdown"](found).splitlines()
+    assert lines[3].startswith("| --: | :-- | --: |")  # the mode is text
+    assert lines[-1].startswith("At 4 turns summary costs least:")
 
 
 # --- the chart ---

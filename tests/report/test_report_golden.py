@@ -23,6 +23,7 @@ from ctxmode_cli.report.formats import as_csv, as_json, as_jsonl, as_markdown
 from ctxmode_cli.report.notes import notes
 from ctxmode_cli.report.rows import columns_of, table_rows
 from ctxmode_cli.report.table import as_table
+from ctxmode_cli.score.position import find_position_profile
 from ctxmode_cli.simulate.cache_rules import own_cache_rules
 from ctxmode_cli.simulate.charges import Provider, Simulation
 from ctxmode_cli.simulate.latency import find_profile
@@ -50,11 +51,24 @@ def comparison() -> Comparison:
     configs = {mode: ContextConfig(mode=mode, max_tokens=400, summary_target_tokens=150) for mode in MODES}
     reading = Reading([str(GOLDEN / "talk.jsonl")])
     assumed = golden_simulation()
-    replay = Replay(configs, counter, ExtractiveSummarizer(counter), assumed)
+    profile = find_position_profile("article")
+    replay = Replay(configs, counter, ExtractiveSummarizer(counter), assumed, position_profile=profile)
     totals = run(reading.conversations(), replay, keep=lambda _: None, reject=reading.reject)
     sources = [("talk.jsonl", digest) for _, digest in reading.sources]
     return Comparison(
-        "gpt-4o", counter.encoding_name, 128_000, 0, "full", configs, totals.data, totals.modes, sources, assumed
+        "gpt-4o",
+        counter.encoding_name,
+        128_000,
+        0,
+        "full",
+        configs,
+        totals.data,
+        totals.modes,
+        sources,
+        assumed,
+        position_profile=profile,
+        replicates=totals.replicates,
+        breakdowns=totals.breakdowns,
     )
 
 
@@ -111,11 +125,15 @@ def test_piped_table_is_neither_wrapped_nor_cut(comparison: Comparison) -> None:
 
 def test_terminal_says_all_that_a_pipe_says(comparison: Comparison) -> None:
     """Wrapping moves words to other lines and loses none; a narrow table loses only columns, which it names."""
-    piped, wide, narrow = (as_table(comparison, width=width) for width in (None, 140, 80))
+    piped, wide, narrow = (as_table(comparison, width=width) for width in (None, 170, 80))
     assert set(piped.split()) == set(wide.split())
     figures = {cell for cells in rows(piped).values() for cell in cells}
-    assert set(piped.split()) - figures - set(narrow.split()) == {"cost/", "session", "p50", "trimmed", "unsendable"}
-    named = "no room here for: tokens p50, tokens p95, cost/session, trimmed, unsendable, invalid"
+    left_out = {"cost/", "session", "p50", "trimmed", "unsendable"}
+    assert set(piped.split()) - figures - set(narrow.split()) == left_out
+    named = (
+        "no room here for: tokens p50, tokens p95, cost/session, recall (in context), 95% interval, "
+        "their share of cost, trimmed, unsendable, invalid"
+    )
     assert named in narrow.replace("\n", " ")
 
 
@@ -148,6 +166,8 @@ def test_same_figures_in_every_form(comparison: Comparison) -> None:
             "cached_share": (part["cached_tokens"]["share"], 3),
             "latency_p95_s": (part["latency_s"]["p95"], 2),
             "recall_in_context": (part["recall"]["in_context"]["value"], 3),
+            "recall_in_context_low": (part["recall"]["in_context"]["low"], 3),
+            "recall_modelled": (part["recall"]["modelled"]["value"], 3),
             "summary_calls": (calls, 0),
             "summary_share": (cost["summary_calls"] / cost["total"] if calls else None, 3),
             "trimmed": (part["trimmed"], 0),
@@ -160,6 +180,10 @@ def test_same_figures_in_every_form(comparison: Comparison) -> None:
             value, digits = exact[column.key]
             cell = sheet[mode][column.key]
             assert (float(cell) if cell else None) == value
+            if column.upper:
+                low, high = (100 * part["recall"]["in_context"][end] for end in ("low", "high"))
+                assert shown == marked == f"{low:.1f}–{high:.1f}%"
+                continue
             of_hundred = 100 if "%" in shown else 1
             assert number(marked) == number(shown.removesuffix("s"))
             seen = number(shown.removesuffix("s"))

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from ctxmode_cli.context.config import ContextConfig
+from ctxmode_cli.replay.breakdown import MAX_VALUES, Breakdown
 from ctxmode_cli.replay.results import Comparison
+from ctxmode_cli.replay.statistics import FIXED_POINT, Replicates, Sums
 from ctxmode_cli.report.document import document
 from ctxmode_cli.report.notes import NOT_YET, TEACHER_FORCED, notes
 from ctxmode_cli.report.text import heading
@@ -19,7 +21,11 @@ from ctxmode_cli.simulate.rates import Usage
 Build = Callable[..., Comparison]
 
 
-RECALL = "recall is in context, an upper bound: the value was in what would be sent, and a model may not use it"
+RECALL = "recall (in context) is an upper bound: the value was in what would be sent, and a model may not use it"
+MODELLED = (
+    "recall (modelled) is that times the probability of use where the fact stands: position profile flat, "
+    "wherever a fact stands, it is used: the same as recall in context"
+)
 
 
 def before(compared: Comparison) -> list[str]:
@@ -81,8 +87,8 @@ def test_note_on_the_data(build: Build, data: dict[str, Any], expected: str) -> 
 
 def test_clean_data_needs_few_notes(build: Build) -> None:
     """Where nothing is wrong, what recall and replay mean, the prices, the cache rule and the profile are all."""
-    first, second, *assumed = notes(build(full=(10, 1000), zero=(5, 0)))
-    assert (first, second) == (RECALL, TEACHER_FORCED)
+    first, second, third, *assumed = notes(build(full=(10, 1000), zero=(5, 0)))
+    assert (first, second, third) == (RECALL, MODELLED, TEACHER_FORCED)
     assert [note.split(":")[0].split(" (")[0] for note in assumed] == [
         "prices in USD per million tokens",
         "simulated prompt cache",
@@ -103,7 +109,8 @@ def test_notes_on_what_only_the_json_has(build: Build) -> None:
     """The JSON has all the notes of the table, and after them the reasons of nulls that the table does not show."""
     compared = build(full=(10, 1000), zero=(5, 0))
     told = document(compared)["notes"]
-    assert told == [*notes(compared), NOT_YET, "cost per day is null: --sessions-per-day asks for it"]
+    unsure = "intervals and differences are null where fewer than two conversations say something of them"
+    assert told == [*notes(compared), NOT_YET, unsure, "cost per day is null: --sessions-per-day asks for it"]
     daily = dataclasses.replace(compared, sessions_per_day=3)
     assert document(daily)["notes"] == told[:-1]
 
@@ -113,6 +120,63 @@ def test_note_on_skipped_records(build: Build) -> None:
     compared = build(full=(10,))
     assert "skipped: 1 bad record" in notes(dataclasses.replace(compared, skipped=1))
     assert "skipped: 2 bad records" in notes(dataclasses.replace(compared, skipped=2))
+
+
+# --- how sure the figures are ---
+
+
+def kept(share: int) -> Sums:
+    """A conversation that keeps so many of ten facts."""
+    return Sums(1, 0, 0, 1, 10, 1, 10, 10, share * FIXED_POINT, share * FIXED_POINT)
+
+
+def weighed(build: Build, conversations: int, **shares: Callable[[int], int]) -> Comparison:
+    """A comparison on so many conversations, of which each mode keeps what it keeps of ten facts by their number."""
+    replicates = Replicates()
+    for number in range(conversations):
+        replicates.add(str(number), {mode: kept(share(number)) for mode, share in shares.items()})
+    facts = 10 * conversations
+    sums = {mode: sum(map(share, range(conversations))) for mode, share in shares.items()}
+    modes = {mode: {"tokens": 10, "kept": share, "facts": facts} for mode, share in sums.items()}
+    return build(**modes, changed={"replicates": replicates})
+
+
+def test_few_conversations_are_warned_of(build: Build) -> None:
+    """Below 200 conversations intervals are too narrow; with one there is none to tell of."""
+    text = "intervals (95 %) are a Poisson bootstrap over conversations, in which facts weigh alike"
+    shares = {"full": lambda number: 9 + number % 2}
+    told = {
+        count: [note for note in notes(weighed(build, count, **shares)) if "bootstrap" in note]
+        for count in (1, 199, 200)
+    }
+    few = f"{text}; with 199 conversations, fewer than 200, they are too narrow"
+    assert told == {1: [], 199: [few], 200: [text]}
+
+
+def test_modes_that_the_data_cannot_separate(build: Build) -> None:
+    """Named are the modes whose difference to the baseline may be 0; one that loses a little everywhere is not."""
+    compared = weighed(
+        build,
+        50,
+        full=lambda number: 9,  # noqa: ARG005 - as the others
+        sliding=lambda number: 8,  # noqa: ARG005 - as the others
+        summary=lambda number: 8 + number % 3,
+        zero=lambda number: 9,  # noqa: ARG005 - as the others
+    )
+    told = [note for note in notes(compared) if "separate" in note]
+    assert told == [
+        "recall (in context): the data cannot separate summary and zero from full, since the interval of the difference includes 0"
+    ]
+
+
+def test_axis_with_too_many_values_is_told(build: Build) -> None:
+    """What is not broken down, for want of fewer values, has its reason in the JSON."""
+    breakdown = Breakdown()
+    for number in range(MAX_VALUES + 1):
+        breakdown.axes["source"].share(str(number))
+    compared = build(full=(10, 900), changed={"breakdowns": {"full": breakdown}})
+    assert document(compared)["modes"]["full"]["recall"]["by"]["source"] is None
+    assert "recall by source is null: more than 256 values say nothing" in document(compared)["notes"]
 
 
 def test_modes_that_share_a_note_are_told_together(build: Build) -> None:

@@ -92,7 +92,7 @@ def test_unknown_price_is_told(build: Build) -> None:
             300.0,
             {"none": 2},
             {},
-            "sessions start cold, always warm for want of times (--think-time sets a gap)",
+            "sessions start cold, what was sent stays warm for want of times (--think-time sets a gap)",
         ),
         (
             300.0,
