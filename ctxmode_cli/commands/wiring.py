@@ -72,4 +72,5 @@ class Wiring:
             position_profile=self.position_profile,
             replicates=totals.replicates,
             breakdowns=totals.breakdowns,
+            harm=totals.harm,
         )

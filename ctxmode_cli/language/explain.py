@@ -11,6 +11,9 @@ from ctxmode_cli.language.negation import is_denied
 from ctxmode_cli.language.readings import rewrites_of
 from ctxmode_cli.language.rewriting import Rewrite
 
+DENIED, ASSERTED = "denied", "asserted, and the fact is a denial"
+"""Reasons of a rejection; the others begin with `_PART`."""
+_PART = "part of "
 _CLUSTERS = re.compile("[\0-\x7f\u4e00-\u9fff]?[^\0-\x7f\u4e00-\u9fff]*")
 """Characters that folding may put together: none after the first is of a kind that stands alone."""
 
@@ -56,15 +59,26 @@ def explain(fact: Fact, text: str) -> Explanation:
         for match in matcher.matches(view, plain(traced.text)):
             start, end = span = traced.span(match.start, match.end)
             if match.part_of:
-                rejected.setdefault(span, Rejection(start, end, f"part of {match.part_of}"))
+                rejected.setdefault(span, Rejection(start, end, f"{_PART}{match.part_of}"))
                 continue
             denied = is_denied(traced.text, match.start, match.end)
             mentions.setdefault(span, Mention(start, end, text[start:end], view, denied))
             if denied != fact.negative:
-                reason = "denied" if denied else "asserted, and the fact is a denial"
+                reason = DENIED if denied else ASSERTED
                 rejected.setdefault(span, Rejection(start, end, reason))
     found = any(mention.denied == fact.negative for mention in mentions.values())
     return Explanation(found, tuple(sorted(mentions.values())), tuple(sorted(rejected.values())))
+
+
+def why_missing(fact: Fact, text: str) -> str:
+    """In a few words, why a text does not carry a fact that its label says it states."""
+    reasons = {rejection.reason for rejection in explain(fact, text).rejected}
+    for reason in (DENIED, ASSERTED):
+        if reason in reasons:
+            return (
+                f"{reason.split(',')[0]} there: is the label's polarity {'positive' if fact.negative else 'negative'}?"
+            )
+    return f"only inside {min(reasons).removeprefix(_PART)}" if reasons else "not in that message"
 
 
 class _Traced(NamedTuple):

@@ -41,6 +41,15 @@ class Match(NamedTuple):
     """What longer thing it is a part of; None for a whole value."""
 
 
+class Stances(NamedTuple):
+    """What a text says of facts, by their indexes; one that it both asserts and denies is in both."""
+
+    carried: set[int]
+    """It has the value, or denies it where the fact is a denial."""
+    contradicted: set[int]
+    """It denies the value, or has it where the fact is a denial."""
+
+
 class FactMatcher:
     """Finds all facts of a conversation in a text with one automaton over the forms of their values and aliases."""
 
@@ -56,12 +65,15 @@ class FactMatcher:
         self._automaton = AhoCorasick(owners, implementation=Implementation.ContiguousNFA)
 
     def facts_in(self, text: str) -> set[int]:
-        """Indexes of the facts that `text` carries: it has the value, or denies it where the fact is a denial."""
-        return {fact for fact, _, denied in self._mentions([text]) if denied == self._negative[fact]}
+        """Indexes of the facts that `text` carries."""
+        return self.stances_in(text).carried
 
-    def contradicted_in(self, text: str) -> set[int]:
-        """Indexes of the facts that `text` contradicts: it denies the value, or has it where the fact is a denial."""
-        return {fact for fact, _, denied in self._mentions([text]) if denied != self._negative[fact]}
+    def stances_in(self, text: str) -> Stances:
+        """What `text` says of the facts."""
+        stances = Stances(set(), set())
+        for fact, _, denied in self._mentions([text]):
+            (stances.carried if denied == self._negative[fact] else stances.contradicted).add(fact)
+        return stances
 
     def locate(self, messages: Sequence[Message]) -> dict[int, list[int]]:
         """For each fact that occurs at all, the positions of the messages that carry it, in order."""

@@ -38,6 +38,8 @@ class _Patterns(NamedTuple):
     question: re.Pattern[str]
     """What opens a clause that asks."""
     behind: re.Pattern[str]
+    cue: re.Pattern[str]
+    """Any cue, wherever it stands."""
 
 
 def is_denied(text: str, start: int, end: int) -> bool:
@@ -52,6 +54,23 @@ def is_denied(text: str, start: int, end: int) -> bool:
     if _denials(text[opening:start].rstrip(), whole=opening > low or low == 0) % 2 == 1:
         return True
     return patterns.behind.match(text, end, high) is not None
+
+
+def may_deny(text: str) -> bool:
+    """Whether a folded text holds what every denial holds; most texts do not."""
+    return _patterns().hint.search(text) is not None
+
+
+def holds_denial(clause: str) -> bool:
+    """Whether there is any cue in a clause of a folded text, whatever it denies; phrases that only sound like one left out."""
+    patterns = _patterns()
+    return patterns.cue.search(patterns.harmless.sub(_NO_CUE, clause)) is not None
+
+
+def clause_around(text: str, start: int, end: int) -> str:
+    """The clause of a folded text that `text[start:end]` stands in, to the end of a value that spans several."""
+    opening = max(text.rfind(BREAK, 0, start), text.rfind(BOUNDARY, 0, start)) + 1
+    return text[opening : _end_of_clause(text, end)]
 
 
 def _end_of_clause(text: str, start: int) -> int:
@@ -90,6 +109,7 @@ def _patterns() -> _Patterns:
     item = rf"(?:{zh['item']}(?:{_either(zh['listed'])})|{english_item})"
     cue = rf"(?P<cue>{_either(zh['cues'])}|(?<![^\W_])(?:{_either(en['cues'])})(?![a-z]))"
     direct = rf"(?P<direct>{_either(zh['direct'])}|(?<![^\W_])(?:{_either(en['direct'])}))"
+    bare = rf"{_either([*zh['cues'], *zh['direct']])}|(?<![^\W_])(?:{_either([*en['cues'], *en['direct']])})(?![a-z])"
     return _Patterns(
         hint=re.compile(
             _either(_shortest([*zh["cues"], *zh["direct"], *zh["hints"], *en["cues"], *en["direct"], *en["hints"]]))
@@ -99,6 +119,7 @@ def _patterns() -> _Patterns:
         asking=re.compile(zh["asking"]),
         restricted=re.compile(f" (?:{_either(en['restricted'])})(?![a-z])"),
         question=re.compile(f"(?:{_either(en['questions'])})(?![a-z])"),
+        cue=re.compile(bare),
         behind=re.compile(rf"(?: ?(?:{_either(zh['behind'])})| (?:{_either(en['behind'])}))(?=[\n\0]|\Z)"),
     )
 

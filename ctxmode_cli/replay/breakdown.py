@@ -26,9 +26,9 @@ _AGES = ("1-2", "3-5", "6-10", "11-20", ">20")
 _THIRDS = ("first third", "middle third", "last third")
 
 
-def short(text: str) -> str:
-    """A name as it is kept and shown."""
-    return text if len(text) <= MAX_NAME else f"{text[:MAX_NAME]}…"
+def short(text: str, length: int = MAX_NAME) -> str:
+    """A text as it is kept and shown."""
+    return text if len(text) <= length else f"{text[:length]}…"
 
 
 @dataclass(slots=True)

@@ -9,7 +9,10 @@ from functools import partial
 from typing import NamedTuple, Self
 
 from ctxmode_cli.context.config import ContextConfig, ContextMode
+from ctxmode_cli.language.explain import why_missing
+from ctxmode_cli.language.matching import message_text
 from ctxmode_cli.replay.breakdown import Breakdown, short
+from ctxmode_cli.replay.harm_totals import HarmTotals
 from ctxmode_cli.replay.session import ModeRows, Replay, SessionReplay
 from ctxmode_cli.replay.statistics import FIXED_POINT, Interval, Replicates, Sums
 from ctxmode_cli.score.position import USE_UNITS, Place, PositionProfile, find_position_profile
@@ -176,7 +179,7 @@ class DataTotals:
     """Content parts that no published rule counts, by type."""
     unmatched_facts: int = 0
     unmatched_listed: list[str] = field(default_factory=list)
-    """The first of them, as `conversation: fact "value"`."""
+    """The first of them, as `conversation: fact "value" (why)`."""
 
     def add(self, session: SessionReplay) -> None:
         """Count one conversation."""
@@ -192,7 +195,8 @@ class DataTotals:
         self.unmatched_facts += len(session.unmatched)
         for index in session.unmatched[: MAX_LISTED - len(self.unmatched_listed)]:
             fact = conversation.facts[index]
-            self.unmatched_listed.append(f'{short(conversation.id)}: {short(fact.id)} "{short(fact.value)}"')
+            why = why_missing(fact, message_text(conversation.messages[fact.stated_at]))
+            self.unmatched_listed.append(f'{short(conversation.id)}: {short(fact.id)} "{short(fact.value)}" ({why})')
         for message in conversation.messages:
             if isinstance(message.content, list):
                 self.uncounted_parts.update(session.history.counter.uncounted_parts(message))
@@ -210,6 +214,8 @@ class Totals:
         self.modes: dict[str, ModeTotals] = {}
         self.breakdowns: dict[str, Breakdown] = {}
         """By mode: what is lost."""
+        self.harm: dict[str, HarmTotals] = {}
+        """By mode."""
         self.replicates = Replicates(replay.simulation.seed)
         self._replay = replay
 
@@ -221,6 +227,7 @@ class Totals:
             part = self.modes.setdefault(name, ModeTotals()).add(rows)
             sums[name] = self._sums(name, part)
             self.breakdowns.setdefault(name, Breakdown()).add(session.conversation, rows.probes)
+            self.harm.setdefault(name, HarmTotals()).add(session.conversation, rows.harm)
         self.replicates.add(session.conversation.id, sums)
 
     def _sums(self, name: str, part: SessionPart) -> Sums:
@@ -320,6 +327,8 @@ class Comparison:
     """What the intervals are read off."""
     breakdowns: Mapping[str, Breakdown] = field(default_factory=dict)
     """By mode: what is lost."""
+    harm: Mapping[str, HarmTotals] = field(default_factory=dict)
+    """By mode."""
 
     def cost(self, mode: str, *, cached: bool = True) -> Cost | None:
         """What a mode costs, with the prompt cache or without it.

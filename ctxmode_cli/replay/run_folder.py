@@ -1,6 +1,6 @@
 """The run folder: one row per request, probe and summary call, as Parquet, beside the results."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing
 from pathlib import Path
 from types import TracebackType
@@ -11,10 +11,12 @@ import pyarrow.parquet as pq
 
 from ctxmode_cli.context.context import Context, SummaryCall
 from ctxmode_cli.context.history import History
+from ctxmode_cli.conversation.conversation import Fact
 from ctxmode_cli.conversation.jsonl import sorted_json
 from ctxmode_cli.conversation.streams import beside
 from ctxmode_cli.errors import CtxmodeError, system_errors
 from ctxmode_cli.replay.session import SessionReplay
+from ctxmode_cli.score.harm import Harm
 from ctxmode_cli.simulate.charges import Charge, Simulation
 
 MONEY = pa.decimal128(38, 12)
@@ -50,6 +52,18 @@ PROBES = pa.schema(
         "in_context": pa.bool_(),
         "modelled": pa.float64(),
         "answered": pa.bool_(),
+    }
+)
+HARM = pa.schema(
+    {
+        "conversation_id": pa.string(),
+        "mode": pa.string(),
+        "request": pa.int32(),
+        "kind": pa.string(),
+        "fact_id": pa.string(),
+        "old_fact_id": pa.string(),
+        "message": pa.int32(),
+        "statement": pa.string(),
     }
 )
 SUMMARIES = pa.schema(
@@ -117,8 +131,8 @@ class RunFolder:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._part = stack.enter_context(beside(path))
             self._part.mkdir()
-            tables = (("requests", REQUESTS), ("probes", PROBES), ("summaries", SUMMARIES))
-            self._requests, self._probes, self._summaries = (
+            tables = (("requests", REQUESTS), ("probes", PROBES), ("harm", HARM), ("summaries", SUMMARIES))
+            self._requests, self._probes, self._harm, self._summaries = (
                 stack.enter_context(closing(_Table(self._part / f"{name}.parquet", schema))) for name, schema in tables
             )
             self._open = stack.pop_all()
@@ -172,6 +186,10 @@ class RunFolder:
                     }
                 )
 
+            for harm in rows.harm:
+                key = {"conversation_id": conversation_id, "mode": mode, "request": harm.request}
+                self._harm.append(key | _harmed(harm, session.conversation.facts))
+
     def finish(self, results: str, run: Mapping[str, Any]) -> None:
         """Write what the rows add up to, and what the run was made with.
 
@@ -204,6 +222,16 @@ def _sent(context: Context, history: History) -> dict[str, Any]:
         "prompt_tokens": context.prompt_tokens,
         "pieces": len(context.pieces),
         "dropped_messages": context.dropped_messages(history),
+    }
+
+
+def _harmed(harm: Harm, facts: Sequence[Fact]) -> dict[str, Any]:
+    return {
+        "kind": harm.kind,
+        "fact_id": _utf8(facts[harm.fact].id),
+        "old_fact_id": None if harm.old is None else _utf8(facts[harm.old].id),
+        "message": harm.message,
+        "statement": _utf8(harm.statement) or None,
     }
 
 

@@ -16,6 +16,8 @@ from ctxmode_cli.context.steps.budget import OverBudgetError
 from ctxmode_cli.context.validity import mode_faults
 from ctxmode_cli.conversation.conversation import Conversation
 from ctxmode_cli.conversation.requests import Request, has_replies, list_requests
+from ctxmode_cli.language.statements import StatementReader
+from ctxmode_cli.score.harm import Harm, HarmFinder, Supersessions
 from ctxmode_cli.score.position import Place, PositionProfile, find_position_profile
 from ctxmode_cli.score.recall import FactPlaces, Probe, ProbePlan, probed_facts
 from ctxmode_cli.simulate.charges import Charge, Simulation
@@ -56,6 +58,7 @@ class ModeRows:
     probes: list[ProbeRow] = field(default_factory=list)
     charges: list[Charge | None] = field(default_factory=list)
     """Of each request; None for an unsendable one."""
+    harm: list[Harm] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,8 @@ class SessionReplay:
     completion_tokens: list[int | None]
     """Of each request's recorded reply; None for an open request."""
     modes: Mapping[str, ModeRows]
+    places: FactPlaces
+    """Where the facts are said that recall and harm look for."""
     probes: int
     unprobed: int
     unmatched: list[int]
@@ -98,12 +103,19 @@ class Replay:
         """Every request of the conversation through every mode."""
         messages = conversation.messages
         history = History(self.counter, tools=conversation.tools, one_turn_per_user_message=not has_replies(messages))
+        facts = conversation.facts
+        probed = probed_facts(facts, every_turn=self.probe_every_turn)
+        supersessions = Supersessions.of(facts)
+        places = FactPlaces(facts, messages, supersessions.wanted(probed))
+        reader = StatementReader(facts)
         managers = [
-            (ContextManager(config, summarizer=self.summarizer, history=history), ModeRows())
+            (
+                ContextManager(config, summarizer=self.summarizer, history=history),
+                HarmFinder(conversation, supersessions, places, reader),
+                ModeRows(),
+            )
             for config in self.modes.values()
         ]
-        facts = conversation.facts
-        places = FactPlaces(facts, messages, probed_facts(facts, every_turn=self.probe_every_turn))
         plan = ProbePlan(facts, places, every_turn=self.probe_every_turn)
         requests = list_requests(messages)
         turns: list[int] = []
@@ -115,17 +127,20 @@ class Replay:
             turns.append(turn)
             due = plan.due(history.turns, request.position)
             probes += len(due)
-            for manager, rows in managers:
+            for manager, harm, rows in managers:
                 row = _request_row(manager, request, turn)
                 rows.requests.append(row)
-                if due:
-                    rows.probes.extend(self._probe_rows(row, due, places, history))
+                found = list(self._probe_rows(row, due, places, history)) if due else []
+                rows.probes.extend(found)
+                if facts and row.context is not None:
+                    lost = [one.probe.fact for one in found if one.place is None]
+                    rows.harm.extend(harm.find(request.index, row.context, lost))
         plan.finish()
         for message in messages[len(history) :]:
             history.append(message)
         completion_tokens = [_completion_tokens(history, request) for request in requests]
         session = self.simulation.session(conversation, history, requests, turns, completion_tokens)
-        for manager, rows in managers:
+        for manager, _, rows in managers:
             contexts = [row.context for row in rows.requests]
             rows.charges.extend(session.charge(contexts, blocking=manager.config.summary_call == "blocking"))
         return SessionReplay(
@@ -133,10 +148,11 @@ class Replay:
             history=history,
             requests=requests,
             completion_tokens=completion_tokens,
-            modes=dict(zip(self.modes, (rows for _, rows in managers), strict=True)),
+            modes=dict(zip(self.modes, (rows for _, _, rows in managers), strict=True)),
+            places=places,
             probes=probes,
             unprobed=plan.unprobed,
-            unmatched=places.unmatched,
+            unmatched=[fact for fact in places.unmatched if fact in set(probed)],
             record_faults=record_faults(messages),
             clock=session.clock,
         )

@@ -7,11 +7,13 @@ from typing import Any
 
 from ctxmode_cli import __version__
 from ctxmode_cli.replay.breakdown import Axis, Breakdown, WorstCase
+from ctxmode_cli.replay.harm_totals import HarmTotals
 from ctxmode_cli.replay.results import Comparison, DataTotals, Histogram, ModeTotals
 from ctxmode_cli.replay.statistics import MEASURES
 from ctxmode_cli.report.answer import answer
 from ctxmode_cli.report.notes import notes, null_notes
 from ctxmode_cli.report.rows import as_float
+from ctxmode_cli.score.harm import HARMS
 from ctxmode_cli.score.position import PositionProfile
 from ctxmode_cli.simulate.charges import Provider
 from ctxmode_cli.simulate.latency import LatencyProfile
@@ -81,7 +83,7 @@ def _mode(totals: ModeTotals, name: str, comparison: Comparison) -> dict[str, An
         },
         "worst": [_worst(case) for case in breakdown.worst],
         "intervals": {measure: _figure(measure, name, comparison) for measure in MEASURES},
-        "harm": None,
+        "harm": _harm(name, comparison),
         "summary_calls": asdict(totals.summary_calls),
     }
 
@@ -123,6 +125,18 @@ def _worst(case: WorstCase) -> dict[str, Any]:
         "lost": float(case.lost),
         "lost_facts": [fact._asdict() for fact in case.lost_facts],
     }
+
+
+def _harm(name: str, comparison: Comparison) -> dict[str, Any] | None:
+    """Counts and the first cases; null without facts."""
+    if not comparison.data.facts:
+        return None
+    harm = comparison.harm.get(name, HarmTotals())
+    cases = [
+        case._asdict() | {"sent": case.sent or None, "message": None if case.message < 0 else case.message}
+        for case in harm.cases
+    ]
+    return {**{kind: harm.counts[kind] for kind in HARMS}, "cases": cases}
 
 
 def _tokens(tokens: Histogram) -> dict[str, Any]:

@@ -9,9 +9,10 @@ from ctxmode_cli.replay.results import Comparison, ModeTotals
 from ctxmode_cli.replay.statistics import MEASURES
 from ctxmode_cli.report.simulated import cost_notes, latency_notes, unknown_price_notes
 from ctxmode_cli.report.words import counted, listed
+from ctxmode_cli.score.harm import HARMS
 
 TEACHER_FORCED = "replay is teacher-forced: history is what was recorded, whatever a mode would have made the model say"
-NOT_YET = "answered recall, harm and gate are null: not evaluated"
+NOT_YET = "answered recall and gate are null: not evaluated"
 FEW = 200
 """With fewer conversations than this, a bootstrap's intervals are too narrow."""
 _FAULTS = {
@@ -27,6 +28,7 @@ def notes(comparison: Comparison) -> list[str]:
         *_data_notes(comparison),
         *unknown_price_notes(comparison),
         *_recall_notes(comparison),
+        *_harm_notes(comparison),
         *_interval_notes(comparison),
         TEACHER_FORCED,
         *cost_notes(comparison),
@@ -64,7 +66,7 @@ def null_notes(comparison: Comparison) -> Iterator[str]:
 def _recall_notes(comparison: Comparison) -> Iterator[str]:
     data = comparison.data
     if not data.facts:
-        yield "no facts are labelled, so recall is null and nothing says what a mode loses"
+        yield "no facts are labelled, so recall and harm are null and nothing says what a mode loses"
     elif not data.probes:
         yield "no label can be probed, so recall is null; --probes all asks for each fact in every later turn"
     else:
@@ -80,6 +82,17 @@ def _recall_notes(comparison: Comparison) -> Iterator[str]:
         more = data.unmatched_facts - len(data.unmatched_listed)
         listed = "; ".join(data.unmatched_listed) + (f"; and {more} more" if more else "")
         yield f"{counted(data.unmatched_facts, 'fact')} not found where the label says, counted as lost: {listed}"
+
+
+def _harm_notes(comparison: Comparison) -> Iterator[str]:
+    """What is worse than lost."""
+    for name, harm in comparison.harm.items():
+        stale, contradicted = (harm.counts[kind] for kind in HARMS)
+        if stale or contradicted:
+            yield (
+                f"{name}: harm: {counted(stale, 'time')} a value that no longer held was sent (stale), "
+                f"{counted(contradicted, 'contradicted fact')} in summaries"
+            )
 
 
 def _interval_notes(comparison: Comparison) -> Iterator[str]:

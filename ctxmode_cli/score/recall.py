@@ -8,7 +8,7 @@ recall of a mode is the mean over facts, so that each fact weighs alike however 
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from operator import attrgetter
@@ -35,6 +35,19 @@ class Probe(NamedTuple):
     """Turns between saying and needing."""
 
 
+class Carrier(NamedTuple):
+    """What carries a fact in a request: a recorded message, or a line of generated text."""
+
+    piece: int
+    """Index of the piece that it is a part of."""
+    purpose: str
+    """Of that piece."""
+    message: int | None
+    """Index of the message; None for generated text."""
+    line: str
+    """The line; empty for a message. Of a note that is no summary it is the whole text."""
+
+
 class FactPlaces:
     """Where the facts of one conversation are said: looked up once, for all modes.
 
@@ -50,11 +63,15 @@ class FactPlaces:
         places = self._matcher.locate(messages)
         self._positions = {index: places.get(number, []) for number, index in enumerate(wanted)}
         self.unmatched = [index for index in wanted if facts[index].stated_at not in self._positions[index]]
-        """Facts that the matcher does not find where the label says they are stated: never counted as in context."""
+        """Wanted facts that the matcher does not find where the label says: never counted as in context."""
         for index in self.unmatched:
             self._positions[index] = []
         self._line_facts: dict[str, set[int]] = {}
         self._note_facts: dict[str, set[int]] = {}
+
+    def is_found(self, fact: int) -> bool:
+        """Whether the matcher finds a fact where the label says that it is stated."""
+        return bool(self._positions[fact])
 
     def said_within(self, fact: int, start: int, stop: int) -> bool:
         """Whether a message in the range says the fact."""
@@ -100,6 +117,21 @@ class FactPlaces:
                 best = place
         return best
 
+    def carriers(self, fact: int, context: Context) -> Iterator[Carrier]:
+        """All that carries a fact in a request, in the order in which it is sent, the current input left out."""
+        said = self._positions[fact]
+        if not said:
+            return
+        for number, piece in enumerate(context.pieces):
+            if isinstance(piece, Note):
+                for line in _lines(piece):
+                    if self._number[fact] in self._facts_in_line(line):
+                        yield Carrier(number, piece.purpose, None, line)
+            elif piece.purpose != "input":
+                first = bisect_left(said, piece.start)
+                for position in said[first : bisect_left(said, piece.stop, first)]:
+                    yield Carrier(number, piece.purpose, position, "")
+
     def went(self, fact: int, context: Context | None, history: History) -> str:
         """Where a fact went that is not in context: what became of the newest message before this turn that says it.
 
@@ -130,9 +162,7 @@ class FactPlaces:
     def _in_note(self, fact: int, note: Note) -> bool:
         facts = self._note_facts.get(note.text)
         if facts is None:
-            # Each line of a summary stands for itself; a line break within a document is white space.
-            lines = note.text.split("\n") if note.purpose == "summary" else [note.text]
-            facts = self._note_facts[note.text] = set().union(*map(self._facts_in_line, lines))
+            facts = self._note_facts[note.text] = set().union(*map(self._facts_in_line, _lines(note)))
         return self._number[fact] in facts
 
     def _facts_in_line(self, line: str) -> set[int]:
@@ -141,6 +171,11 @@ class FactPlaces:
         if facts is None:
             facts = self._line_facts[line] = self._matcher.facts_in(line)
         return facts
+
+
+def _lines(note: Note) -> list[str]:
+    """Each line of a summary stands for itself; a line break within a document is white space."""
+    return note.text.split("\n") if note.purpose == "summary" else [note.text]
 
 
 def probed_facts(facts: Sequence[Fact], *, every_turn: bool) -> list[int]:

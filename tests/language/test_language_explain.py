@@ -71,6 +71,8 @@ def test_explanation_agrees_with_the_matcher(one: Fact, text: str) -> None:
     matcher = FactMatcher([one])
     found = explain(one, text)
     assert found.found == (0 in matcher.facts_in(text))
-    assert any(mention.denied != one.negative for mention in found.mentions) == (0 in matcher.contradicted_in(text))
+    assert any(mention.denied != one.negative for mention in found.mentions) == (
+        0 in matcher.stances_in(text).contradicted
+    )
     assert all(text[mention.start : mention.end] == mention.written for mention in found.mentions)
     assert all(0 <= rejection.start <= rejection.end <= len(text) for rejection in found.rejected)

@@ -67,7 +67,7 @@ def test_recall_by_hand() -> None:
     data = totals.data
     assert (data.conversations, data.requests, data.facts, data.probes) == (1, 4, 4, 5)
     assert (data.unprobed, data.unmatched_facts) == (0, 1)
-    assert data.unmatched_listed == ['a: yellow "yellow"']
+    assert data.unmatched_listed == ['a: yellow "yellow" (not in that message)']
 
 
 def test_probes_all_by_hand() -> None:
