@@ -19,6 +19,7 @@ from ctxmode_cli.commands.convert import convert
 from ctxmode_cli.commands.forecast import forecast
 from ctxmode_cli.commands.formats import formats
 from ctxmode_cli.commands.generate import generate
+from ctxmode_cli.commands.inspect_request import inspect
 from ctxmode_cli.commands.label import label
 from ctxmode_cli.commands.models import models
 from ctxmode_cli.commands.modes import modes
@@ -37,7 +38,19 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-for command in (compare, replay, forecast, generate, convert, label, tokenizer_check, modes, models, formats):
+for command in (
+    compare,
+    replay,
+    inspect,
+    forecast,
+    generate,
+    convert,
+    label,
+    tokenizer_check,
+    modes,
+    models,
+    formats,
+):
     app.command()(from_environment(command))
 
 calibrations = typer.Typer(no_args_is_help=True)

@@ -116,7 +116,9 @@ BASELINE = Annotated[
 ]
 
 
-def with_replay_options(command: Callable[..., None], without: Collection[str] = ()) -> Callable[..., None]:
+def with_replay_options(
+    command: Callable[..., None], without: Collection[str] = (), unfiled: Collection[str] = ()
+) -> Callable[..., None]:
     """Give a command the shared options, from command line, environment or file.
 
     It receives them as `settings` (a ModeSettings) and `options`.
@@ -124,6 +126,7 @@ def with_replay_options(command: Callable[..., None], without: Collection[str] =
     Args:
         command: The command.
         without: Fields of ReplayOptions that mean nothing to it: they keep their defaults.
+        unfiled: Its own options that are about one run, and that no configuration file sets.
     """
     own = [
         parameter
@@ -139,9 +142,8 @@ def with_replay_options(command: Callable[..., None], without: Collection[str] =
     shared = [field.name for field in fields(ReplayOptions) if field.name not in without]
     options = [_option(name, option_types[name], ReplayOptions) for name in shared]
 
-    FILE_KEYS.update(
-        {parameter.name: parameter.annotation for parameter in (*own, *settings, *options) if _is_option(parameter)}
-    )
+    filed = [parameter for parameter in (*own, *settings, *options) if parameter.name not in unfiled]
+    FILE_KEYS.update({parameter.name: parameter.annotation for parameter in filed if _is_option(parameter)})
 
     @functools.wraps(command)
     def wrapper(ctx: typer.Context, config: "ConfigFile", **values: Any) -> None:

@@ -40,6 +40,8 @@ def notes(comparison: Comparison) -> list[str]:
 def null_notes(comparison: Comparison) -> Iterator[str]:
     """Why figures are null that the table does not show, and only the JSON has."""
     yield NOT_YET
+    if not comparison.data.facts:
+        yield "harm is null: no facts are labelled"
     if not comparison.data.requests:
         yield "there is no request, so tokens, cost and latency are null"
     if any(
@@ -66,7 +68,7 @@ def null_notes(comparison: Comparison) -> Iterator[str]:
 def _recall_notes(comparison: Comparison) -> Iterator[str]:
     data = comparison.data
     if not data.facts:
-        yield "no facts are labelled, so recall and harm are null and nothing says what a mode loses"
+        yield "no facts are labelled, so recall is null and nothing says what a mode loses"
     elif not data.probes:
         yield "no label can be probed, so recall is null; --probes all asks for each fact in every later turn"
     else:

@@ -69,6 +69,7 @@ def comparison() -> Comparison:
         position_profile=profile,
         replicates=totals.replicates,
         breakdowns=totals.breakdowns,
+        harm=totals.harm,
     )
 
 

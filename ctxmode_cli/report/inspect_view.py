@@ -1,0 +1,282 @@
+"""One request of one mode, seen from inside: its pieces, what was left out and why, and where the facts are."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import groupby
+from typing import Any, NamedTuple
+
+from ctxmode_cli.context.config import Budget
+from ctxmode_cli.context.context import Context, Piece
+from ctxmode_cli.context.history import History, Note
+from ctxmode_cli.conversation.conversation import Conversation, Fact
+from ctxmode_cli.conversation.message import Message
+from ctxmode_cli.language.explain import explain, why_missing
+from ctxmode_cli.language.matching import message_text
+from ctxmode_cli.language.statements import StatementReader
+from ctxmode_cli.replay.session import ProbeRow, Replay, SessionReplay
+from ctxmode_cli.score.harm import STALE, contradictions
+from ctxmode_cli.score.recall import Carrier
+from ctxmode_cli.simulate.charges import Charge
+
+
+class MessageView(NamedTuple):
+    """A recorded message that is sent."""
+
+    index: int
+    role: str
+    tokens: int
+    text: str
+    """All that a model reads of it."""
+
+
+class Contradiction(NamedTuple):
+    """A statement of generated text, and the fact that it contradicts."""
+
+    statement: str
+    fact: str
+    """Its id."""
+    value: str
+    negative: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PieceView:
+    """A part of the request: a range of recorded messages, or a generated note."""
+
+    purpose: str
+    tokens: int
+    start: int | None
+    """First message; None for a note."""
+    stop: int | None
+    """One past the last message; None for a note."""
+    messages: tuple[MessageView, ...] = ()
+    role: str = ""
+    """Of a note."""
+    text: str = ""
+    """Of a note."""
+    contradictions: tuple[Contradiction, ...] = ()
+
+
+class Dropped(NamedTuple):
+    """Recorded messages, or documents, that are not sent."""
+
+    why: str
+    """`summary`, `window`, `budget`, `input` (call groups of the current input) or `documents`."""
+    start: int
+    stop: int
+    """For documents, the range of the current input."""
+    tokens: int | None
+    """None for documents: they were never counted apart."""
+
+
+class FactPlace(NamedTuple):
+    """One of the places where a fact stands in a request."""
+
+    purpose: str
+    """Of the piece."""
+    message: int | None
+    """Index of the recorded message; None in generated text."""
+    line: str
+    """Of the generated text; empty for a message."""
+    position: float
+    """Tokens before the message or note, over all prompt tokens; 0 for the head."""
+    written: str
+    """The value as it stands there."""
+    reading: str
+    """As what it was found: `text`, `number`, `date` or `time`."""
+
+
+@dataclass(frozen=True, slots=True)
+class FactView:
+    """A fact that the request needs."""
+
+    fact: Fact
+    age_turns: int
+    went: str | None
+    """Where it went; None where it is in context."""
+    why: str | None
+    """Why it is not found where its label says; None where it is."""
+    use: float | None
+    """How likely a model uses it at the best of its places; None where it has none."""
+    places: tuple[FactPlace, ...]
+
+
+class StaleView(NamedTuple):
+    """A value that is sent and no longer holds."""
+
+    fact: str
+    """Id of the fact that is needed, or that has no successor."""
+    value: str
+    """The old value."""
+    message: int | None
+    statement: str
+
+
+@dataclass(frozen=True, slots=True)
+class Inspection:
+    """What one mode makes of one request."""
+
+    mode: str
+    turn: int
+    pieces: tuple[PieceView, ...]
+    """Empty for a request that cannot be sent."""
+    messages: Sequence[dict[str, Any]]
+    """The request's, in wire form."""
+    tools_tokens: int
+    """Of the tool schemas."""
+    reply_tokens: int
+    """Of the opening of the reply."""
+    prompt_tokens: int | None
+    completion_tokens: int | None
+    """Of the recorded reply; None for an open request."""
+    budget: Budget
+    trimmed: bool
+    stepped_down: str | None
+    unsendable: str | None
+    invalid: tuple[str, ...]
+    dropped: tuple[Dropped, ...]
+    charge: Charge | None
+    cost: Decimal | None
+    """USD, summary call left out; None where the price is unknown, or nothing is sent."""
+    facts: tuple[FactView, ...]
+    stale: tuple[StaleView, ...]
+
+    def tokens_of(self, *purposes: str) -> int:
+        """Tokens of the pieces with these purposes."""
+        return sum(piece.tokens for piece in self.pieces if piece.purpose in purposes)
+
+    def sent(self) -> set[int]:
+        """Indexes of the recorded messages that are sent."""
+        return {message.index for piece in self.pieces for message in piece.messages}
+
+
+def inspect_request(session: SessionReplay, replay: Replay, mode: str, request: int) -> Inspection:
+    """What a mode makes of a request.
+
+    Args:
+        session: The replayed conversation.
+        replay: What it was replayed with.
+        mode: Name of one of its modes.
+        request: 0-based, one that the conversation has.
+    """
+    history, rows = session.history, session.modes[mode]
+    row, charge = rows.requests[request], rows.charges[request]
+    context = row.context
+    config = replay.modes[mode]
+    probes = [probe for probe in rows.probes if probe.request == request]
+    return Inspection(
+        mode=mode,
+        turn=row.turn,
+        pieces=() if context is None else tuple(_pieces(context, session)),
+        messages=[] if context is None else context.messages(history),
+        tools_tokens=history.fixed_tokens - history.counter.REPLY_TOKENS,
+        reply_tokens=history.counter.REPLY_TOKENS,
+        prompt_tokens=None if context is None else context.prompt_tokens,
+        completion_tokens=session.completion_tokens[request],
+        budget=config.budget(history.counter.model.window),
+        trimmed=context is not None and context.trimmed,
+        stepped_down=None if context is None else context.stepped_down,
+        unsendable=row.unsendable,
+        invalid=row.invalid,
+        dropped=() if context is None else tuple(_dropped(context, history)),
+        charge=charge,
+        cost=_cost(charge, replay),
+        facts=tuple(_fact(probe, context, session) for probe in probes),
+        stale=tuple(_stale(session, mode, request)),
+    )
+
+
+def _cost(charge: Charge | None, replay: Replay) -> Decimal | None:
+    rates = replay.simulation.providers[replay.simulation.model].rates
+    return None if charge is None or rates is None else rates.cost(charge.usage, charge.tier)
+
+
+def _pieces(context: Context, session: SessionReplay) -> Iterator[PieceView]:
+    history, conversation = session.history, session.conversation
+    for piece in context.pieces:
+        if isinstance(piece, Note):
+            found = tuple(_contradictions(piece, context, conversation))
+            yield PieceView(piece.purpose, piece.tokens, None, None, (), piece.role, piece.text, found)
+        else:
+            views = (_message(history, at) for at in range(piece.start, piece.stop))
+            yield PieceView(piece.purpose, piece.tokens, piece.start, piece.stop, tuple(views))
+
+
+def _message(history: History, index: int) -> MessageView:
+    message: Message = history.messages[index]
+    return MessageView(index, message.role, history.range_tokens(index, index + 1), message_text(message))
+
+
+def _contradictions(note: Note, context: Context, conversation: Conversation) -> Iterator[Contradiction]:
+    if note.purpose != "summary":
+        return
+    reader = StatementReader(conversation.facts)
+    for index, statement in contradictions(note, context.summarised, conversation, reader):
+        fact = conversation.facts[index]
+        yield Contradiction(statement, fact.id, fact.value, fact.negative)
+
+
+def _dropped(context: Context, history: History) -> Iterator[Dropped]:
+    """The ranges of messages that are not sent, each for one reason, and the documents."""
+    recorded = [piece for piece in context.pieces if not isinstance(piece, Note)]
+    turn_start = next(piece.start for piece in recorded if piece.purpose == "input")
+    sent = {at for piece in recorded for at in range(piece.start, piece.stop)}
+    missing = ((at, _why(at, context, turn_start)) for at in range(context.length) if at not in sent)
+    # Neighbours have the same reason, and the same distance from their place in the row.
+    for (why, _), run in groupby(enumerate(missing), key=lambda item: (item[1][1], item[1][0] - item[0])):
+        places = [at for _, (at, _) in run]
+        start, stop = places[0], places[-1] + 1
+        yield Dropped(why, start, stop, history.range_tokens(start, stop))
+    has_documents = any(turn_start <= at < context.length for at in history.documented)
+    if has_documents and not any(piece.purpose == "documents" for piece in context.pieces):
+        yield Dropped("documents", turn_start, context.length, None)
+
+
+def _why(index: int, context: Context, turn_start: int) -> str:
+    if index >= turn_start:
+        return "input"
+    if index < context.summarised:
+        return "summary"
+    return "budget" if index >= context.wanted else "window"
+
+
+def _fact(row: ProbeRow, context: Context | None, session: SessionReplay) -> FactView:
+    fact = session.conversation.facts[row.probe.fact]
+    carriers = () if context is None else session.places.carriers(row.probe.fact, context)
+    places = tuple(_place(fact, carrier, context, session.history) for carrier in carriers if context is not None)
+    stated = session.conversation.messages[fact.stated_at]
+    return FactView(
+        fact,
+        row.probe.age_turns,
+        row.went,
+        None if session.places.is_found(row.probe.fact) else why_missing(fact, message_text(stated)),
+        None if row.place is None else row.place.use,
+        places,
+    )
+
+
+def _place(fact: Fact, carrier: Carrier, context: Context, history: History) -> FactPlace:
+    text = carrier.line if carrier.message is None else message_text(history.messages[carrier.message])
+    mention = next(found for found in explain(fact, text).mentions if found.denied == fact.negative)
+    position = _tokens_before(carrier, context, history) / context.prompt_tokens
+    return FactPlace(carrier.purpose, carrier.message, carrier.line, position, mention.written, mention.reading)
+
+
+def _tokens_before(carrier: Carrier, context: Context, history: History) -> int:
+    """Tokens before the message or note that carries a fact; 0 for the head, as recall (modelled) has it."""
+    if carrier.purpose in {"system", "summary"}:
+        return 0
+    before = history.fixed_tokens - history.counter.REPLY_TOKENS
+    before += sum(piece.tokens for piece in context.pieces[: carrier.piece])
+    piece: Piece = context.pieces[carrier.piece]
+    if carrier.message is None or isinstance(piece, Note):
+        return before
+    return before + history.range_tokens(piece.start, carrier.message)
+
+
+def _stale(session: SessionReplay, mode: str, request: int) -> Iterator[StaleView]:
+    facts = session.conversation.facts
+    for harm in session.modes[mode].harm:
+        if harm.request == request and harm.kind == STALE and harm.old is not None:
+            yield StaleView(facts[harm.fact].id, facts[harm.old].value, harm.message, harm.statement)
