@@ -91,9 +91,7 @@ def _patterns() -> _Patterns:
     cue = rf"(?P<cue>{_either(zh['cues'])}|(?<![^\W_])(?:{_either(en['cues'])})(?![a-z]))"
     direct = rf"(?P<direct>{_either(zh['direct'])}|(?<![^\W_])(?:{_either(en['direct'])}))"
     return _Patterns(
-        hint=re.compile(
-            _either(_shortest([*zh["cues"], *zh["direct"], *zh["hints"], *en["cues"], *en["direct"], *en["hints"]]))
-        ),
+        hint=re.compile(_either(_shortest(zh["cues"] + zh["direct"] + zh["hints"] + en["cues"] + en["direct"]))),
         harmless=re.compile(rf"{_either(zh['harmless'])}|(?<![^\W_])(?:{_either(en['harmless'])})(?![a-z])"),
         before=re.compile(rf"(?:{cue}{between}(?:(?<!不是){item}{between})*|{direct}(?:{english_item})*)\Z"),
         asking=re.compile(zh["asking"]),
