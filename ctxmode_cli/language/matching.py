@@ -87,6 +87,8 @@ class FactMatcher:
                 yield Match(owners[form], start, end, part_of(text, start, end))
 
     def _mentions(self, texts: Sequence[str]) -> Iterator[Mention]:
+        if not self._negative:
+            return
         for view, marked in view_texts(fold_together(texts), self.views).items():
             ends = list(accumulate(len(part) + 1 for part in marked[1:].split(BOUNDARY)))
             for facts, start, end, longer in self.matches(view, plain(marked)):

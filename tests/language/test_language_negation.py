@@ -13,7 +13,7 @@ DENIED = [
     "不要X", "我真的不需要这种X", "别再给我推荐什么X", "这不是X", "没有X", "没X", "无X", "请勿使用X", "不要把包裹送X", "不想要太X",
     "不要A、B或者X", "不是A，不要X", "X就不用了", "X不要了，谢谢", "X也不考虑。", "并没有X",
     "not X", "no X", "no more X", "don't want any X", "do not need the X", "never book X", "without X", "this isn't a X", "It isn't X",
-    "A instead of X", "decided not to use X", "please don't send me X", "no A or X", "not A or B or X", "without A nor X",
+    "A instead of X", "decided not to use X", "please don't send me X", "no A or X", "not A or B or X", "without B nor X",
     "X is not needed", "The X isn't required.", "Don't recommend X", "we do not have a X in the north",
 ]  # fmt: skip
 NOT_DENIED = [
