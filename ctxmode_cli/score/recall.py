@@ -132,15 +132,14 @@ class FactPlaces:
         if facts is None:
             # Each line of a summary stands for itself; a line break within a document is white space.
             lines = note.text.split("\n") if note.purpose == "summary" else [note.text]
-            facts = self._note_facts[note.text] = set().union(*map(self._facts_in_line, lines))
+            facts = self._note_facts[note.text] = set().union(*self._facts_in_lines(lines))
         return self._number[fact] in facts
 
-    def _facts_in_line(self, line: str) -> set[int]:
-        """The facts in a line of a note; most lines of a running summary come again in the next."""
-        facts = self._line_facts.get(line)
-        if facts is None:
-            facts = self._line_facts[line] = self._matcher.facts_in(line)
-        return facts
+    def _facts_in_lines(self, lines: Sequence[str]) -> list[set[int]]:
+        """The facts in each line of a note; most lines of a running summary come again in the next."""
+        new = list({line: None for line in lines if line not in self._line_facts})
+        self._line_facts.update(zip(new, self._matcher.facts_in_each(new), strict=True))
+        return [self._line_facts[line] for line in lines]
 
 
 def probed_facts(facts: Sequence[Fact], *, every_turn: bool) -> list[int]:
