@@ -8,7 +8,7 @@ from ctxmode_cli.conversation.conversation import Fact
 from ctxmode_cli.language.fold import BOUNDARY, FOLDING, MARKS, UNESCAPING, fold_characters, plain
 from ctxmode_cli.language.matching import FactMatcher
 from ctxmode_cli.language.negation import is_denied
-from ctxmode_cli.language.readings import rewrites_of
+from ctxmode_cli.language.readings import TEXT, rewrites_of
 from ctxmode_cli.language.rewriting import Rewrite
 
 DENIED, ASSERTED = "denied", "asserted, and the fact is a denial"
@@ -26,7 +26,7 @@ class Mention(NamedTuple):
     written: str
     """The text between them."""
     reading: str
-    """As what it was found: `text`, `number`, `date` or `time`."""
+    """As what it was found: `text`, `number`, `date`, `time`, or `link` (without words that only link)."""
     denied: bool
 
 
@@ -54,7 +54,7 @@ def explain(fact: Fact, text: str) -> Explanation:
     mentions: dict[tuple[int, int], Mention] = {}
     rejected: dict[tuple[int, int], Rejection] = {}
     folded = _Traced.of(text)
-    for view in sorted(matcher.views, reverse=True):  # `text` before `time`, `number` and `date`
+    for view in sorted(matcher.views, key=lambda view: (view != TEXT, view)):  # `text` before what was read
         traced = folded.rewritten(rewrites_of(view))
         for match in matcher.matches(view, plain(traced.text)):
             start, end = span = traced.span(match.start, match.end)

@@ -13,10 +13,11 @@ Cues, words between and such phrases are data, in `datasets/language/negation.to
 import re
 import tomllib
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ctxmode_cli.data import data_file
 from ctxmode_cli.language.fold import BOUNDARY, BREAK
+from ctxmode_cli.language.rewriting import Rewrite
 
 _REACH = 48
 """Characters: further before a value no cue is looked for."""
@@ -49,7 +50,7 @@ def is_denied(text: str, start: int, end: int) -> bool:
     patterns = _patterns()
     if not patterns.hint.search(text, opening, high):
         return False
-    if patterns.asking.search(text, end, _end_of_clause(text, end)) or patterns.restricted.match(text, end):
+    if patterns.asking.match(text, end, end + _REACH) or patterns.restricted.match(text, end):
         return False
     if _denials(text[opening:start].rstrip(), whole=opening > low or low == 0) % 2 == 1:
         return True
@@ -62,20 +63,16 @@ def may_deny(text: str) -> bool:
 
 
 def holds_denial(clause: str) -> bool:
-    """Whether there is any cue in a clause of a folded text, whatever it denies; phrases that only sound like one left out."""
+    """Whether a clause of a folded text has any cue, whatever it denies; phrases that only sound like one are none."""
     patterns = _patterns()
     return patterns.cue.search(patterns.harmless.sub(_NO_CUE, clause)) is not None
 
 
-def clause_around(text: str, start: int, end: int) -> str:
-    """The clause of a folded text that `text[start:end]` stands in, to the end of a value that spans several."""
-    opening = max(text.rfind(BREAK, 0, start), text.rfind(BOUNDARY, 0, start)) + 1
-    return text[opening : _end_of_clause(text, end)]
-
-
-def _end_of_clause(text: str, start: int) -> int:
-    ends = (text.find(mark, start) for mark in (BREAK, BOUNDARY))
-    return min((end for end in ends if end >= 0), default=len(text))
+@cache
+def links() -> tuple[Rewrite, ...]:
+    """Rewrites that leave out words that only link: 宠物相关的推荐 is 宠物推荐, "pet-related mails" are pet mails."""
+    data = _data()
+    return (Rewrite(re.compile(_either(data["zh"]["links"] + data["en"]["links"])), ""),)
 
 
 def _denials(before: str, *, whole: bool) -> int:
@@ -102,26 +99,30 @@ def _denials(before: str, *, whole: bool) -> int:
 
 @cache
 def _patterns() -> _Patterns:
-    data = tomllib.loads(data_file("language/negation.toml").read_text(encoding="utf-8"))
-    zh, en = data["zh"], data["en"]
-    between = rf"(?: ?(?:{_either(zh['between'])})| (?:{_either(en['between'])})(?![a-z]))*"
+    zh, en = _data()["zh"], _data()["en"]
+    # Possessive: however long a text repeats such words, each is read once.
+    between = rf"(?: ?(?:{_either(zh['between'])})| (?:{_either(en['between'])})(?![a-z]))*+"
     english_item = rf" {en['item']} (?:{_either(en['listed'])})(?![a-z])"
     item = rf"(?:{zh['item']}(?:{_either(zh['listed'])})|{english_item})"
     cue = rf"(?P<cue>{_either(zh['cues'])}|(?<![^\W_])(?:{_either(en['cues'])})(?![a-z]))"
+    listed = rf"(?:(?<!不是){item}{between})*+"
     direct = rf"(?P<direct>{_either(zh['direct'])}|(?<![^\W_])(?:{_either(en['direct'])}))"
     bare = rf"{_either([*zh['cues'], *zh['direct']])}|(?<![^\W_])(?:{_either([*en['cues'], *en['direct']])})(?![a-z])"
     return _Patterns(
-        hint=re.compile(
-            _either(_shortest([*zh["cues"], *zh["direct"], *zh["hints"], *en["cues"], *en["direct"], *en["hints"]]))
-        ),
+        hint=re.compile(_either(_shortest(zh["cues"] + zh["direct"] + zh["hints"] + en["cues"] + en["direct"]))),
         harmless=re.compile(rf"{_either(zh['harmless'])}|(?<![^\W_])(?:{_either(en['harmless'])})(?![a-z])"),
-        before=re.compile(rf"(?:{cue}{between}(?:(?<!不是){item}{between})*|{direct}(?:{english_item})*)\Z"),
-        asking=re.compile(zh["asking"]),
+        before=re.compile(rf"(?:{cue}(?:{zh['object']})?{between}{listed}|{direct}(?:{english_item})*+)\Z"),
+        asking=re.compile(rf"[^\n\0]*{zh['asking']}(?=[\n\0])"),
         restricted=re.compile(f" (?:{_either(en['restricted'])})(?![a-z])"),
         question=re.compile(f"(?:{_either(en['questions'])})(?![a-z])"),
         cue=re.compile(bare),
         behind=re.compile(rf"(?: ?(?:{_either(zh['behind'])})| (?:{_either(en['behind'])}))(?=[\n\0]|\Z)"),
     )
+
+
+@cache
+def _data() -> dict[str, Any]:
+    return tomllib.loads(data_file("language/negation.toml").read_text(encoding="utf-8"))
 
 
 def _either(patterns: list[str]) -> str:

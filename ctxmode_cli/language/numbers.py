@@ -21,6 +21,8 @@ _DIGITS = {
 }
 _MAGNITUDES = {"十": 10, "百": 100, "千": 1000, "万": 10**4, "亿": 10**8}
 _TEN, _HUNDRED, _MYRIAD = 10, 100, 10**4
+_LONGEST = 20
+"""Characters: longer runs of numerals are no number. All patterns are bounded, whatever a text repeats."""
 NUMERALS = frozenset(_DIGITS) | frozenset(_MAGNITUDES)
 """The characters of Chinese numbers."""
 
@@ -86,7 +88,7 @@ def numerals() -> tuple[Rewrite, ...]:
 
     def chinese(match: re.Match[str]) -> str:
         numeral, text = match[0], match.string
-        if none.match(text, match.start()):
+        if len(numeral) > _LONGEST or none.match(text, match.start()):
             return numeral
         if len(numeral) == 1 and (numeral in "百千万亿" or not single.match(text, match.end())):
             return numeral
@@ -103,8 +105,11 @@ def numerals() -> tuple[Rewrite, ...]:
 
     return (
         Rewrite(re.compile(f"[{''.join(sorted(NUMERALS))}]+"), chinese),
-        Rewrite(re.compile(rf"\d+(?:\.\d+)?(?:[百千万亿]+(?![米克瓦])| (?:{sizes})(?![^\W_]))"), _with_magnitude),
-        Rewrite(re.compile(rf"[ \n\0](?:{words})(?: (?:and )?(?:{words}))*(?![^\W_]| (?:{ordinals}))"), english),
+        Rewrite(
+            re.compile(rf"\d{{1,15}}(?:\.\d{{1,9}})?(?:[百千万亿]{{1,4}}(?![米克瓦])| (?:{sizes})(?![^\W_]))"),
+            _with_magnitude,
+        ),
+        Rewrite(re.compile(rf"[ \n\0](?:{words})(?: (?:and )?(?:{words})){{0,20}}(?![^\W_]| (?:{ordinals}))"), english),
     )
 
 
@@ -118,7 +123,7 @@ def amounts() -> tuple[Rewrite, ...]:
     not_units = "|".join(data["not_units"])
     return (
         Rewrite(re.compile(r"百分之(\d+(?:\.\d+)?)"), r"\1%"),
-        Rewrite(re.compile(r"\.(?<=\d\.)(\d*?)0+(?![\d.])"), lambda match: f".{match[1]}" if match[1] else ""),
+        Rewrite(re.compile(r"\.(?<=\d\.)(\d{0,9}?)0+(?![\d.])"), lambda match: f".{match[1]}" if match[1] else ""),
         Rewrite(re.compile(r"([$€£¥])(\d+(?:\.\d+)?)"), lambda match: f"{match[2]} {names[match[1]]}"),
         Rewrite(
             re.compile(rf"\d(?=[ {opening}]) ?(?!{not_units})({listed})(?![a-z0-9])"),

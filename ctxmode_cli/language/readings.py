@@ -15,14 +15,17 @@ from ctxmode_cli.conversation.conversation import Fact
 from ctxmode_cli.data import data_file
 from ctxmode_cli.language.dates import ANY_YEAR, days, times
 from ctxmode_cli.language.fold import BOUNDARY, fold_together, plain
+from ctxmode_cli.language.negation import links
 from ctxmode_cli.language.numbers import amounts, numerals
 from ctxmode_cli.language.rewriting import Rewrite, rewrite
 
 TEXT = "text"
 """The view that holds a text as it was folded."""
 
-_REWRITES = {"number": amounts, "date": days, "time": times}
+_REWRITES = {"number": amounts, "date": days, "time": times, "link": links}
 _FULL = "full_"
+_LINK = "link"
+"""The view without words that only link, in which the values of denials are looked for."""
 _YEAR = re.compile(r"(?<![^\W_])y(?!0000)\d{4} ")
 _SPACES_BY_CJK = re.compile(r" (?=[\u2e80-\U0010ffff])|(?<=[\u2e80-\U0010ffff]) ")
 
@@ -56,17 +59,21 @@ def forms_of(facts: Sequence[Fact]) -> Iterator[Form]:
 
     A Chinese form is also found without the marks that it is written with. A date with a year is also found where a day
     is named without one, as people do; not so where the year is half of the value, as in a birthday. A date without a
-    year is found in every year.
+    year is found in every year. What a negative fact denies is also found with and without words that only link.
     """
     owners = [(index, reading_of(fact.kind)) for index, fact in enumerate(facts) for _ in fact.forms]
     folded = fold_together([form for fact in facts for form in fact.forms])
     views = {TEXT, *(reading.removeprefix(_FULL) for _, reading in owners if reading)}
+    if any(fact.negative for fact in facts):
+        views.add(_LINK)
     written = {view: map(_bare, plain(text)[1:-1].split(BOUNDARY)) for view, text in view_texts(folded, views).items()}
     ways = [dict(zip(written, texts, strict=True)) for texts in zip(*written.values(), strict=True)]
     for (fact, reading), texts in zip(owners, ways, strict=False):
         for view, form in _ways_to_write(texts, reading):
             if form:
                 yield Form(fact, view, form)
+        if facts[fact].negative and texts[_LINK]:
+            yield Form(fact, _LINK, texts[_LINK])
 
 
 def _ways_to_write(texts: Mapping[str, str], reading: str | None) -> Iterator[tuple[str, str]]:

@@ -187,7 +187,7 @@ def _piece(page: _Page, piece: PieceView) -> None:
         _note(page, piece)
     for number, message in enumerate(piece.messages):
         prefix = _label(piece.purpose if number == 0 else "", colour)
-        prefix.append(f"{message.index:>4} {message.role[:9]:<10}")
+        prefix.append(f"{message.number:>4} {message.role[:9]:<10}")
         page.line(" ".join(message.text.split()), prefix=prefix, lines=_PREVIEW_LINES)
 
 
@@ -259,7 +259,7 @@ def _differences(page: _Page, one: Inspection, other: Inspection) -> None:
     page.heading("what only one of them sends")
     for view, beside in ((one, other), (other, one)):
         only = sorted(view.sent() - beside.sent())
-        known = {message.index: message.tokens for piece in view.pieces for message in piece.messages}
+        known = {message.number: message.tokens for piece in view.pieces for message in piece.messages}
         notes = [
             piece for piece in view.pieces if piece.text and piece.text not in {same.text for same in beside.pieces}
         ]

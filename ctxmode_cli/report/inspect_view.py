@@ -23,7 +23,8 @@ from ctxmode_cli.simulate.charges import Charge
 class MessageView(NamedTuple):
     """A recorded message that is sent."""
 
-    index: int
+    number: int
+    """Its index in the conversation."""
     role: str
     tokens: int
     text: str
@@ -148,7 +149,7 @@ class Inspection:
 
     def sent(self) -> set[int]:
         """Indexes of the recorded messages that are sent."""
-        return {message.index for piece in self.pieces for message in piece.messages}
+        return {message.number for piece in self.pieces for message in piece.messages}
 
 
 def inspect_request(session: SessionReplay, replay: Replay, mode: str, request: int) -> Inspection:

@@ -73,10 +73,9 @@ def _recall_notes(comparison: Comparison) -> Iterator[str]:
         yield "no label can be probed, so recall is null; --probes all asks for each fact in every later turn"
     else:
         profile = comparison.position_profile
-        yield "recall (in context) is an upper bound: the value was in what would be sent, and a model may not use it"
         yield (
-            f"recall (modelled) is that times the probability of use where the fact stands: position profile "
-            f"{profile.name}{f', {profile.note}' if profile.note else ''}"
+            f"recall (in context) is an upper bound: the value was in what would be sent; recall (modelled) is that times "
+            f"how likely it is used where it stands: profile {profile.name}{f', {profile.note}' if profile.note else ''}"
         )
     if data.unprobed:
         yield f"left out, since no request needs the fact from history: {counted(data.unprobed, 'labelled probe')}"
@@ -103,8 +102,11 @@ def _interval_notes(comparison: Comparison) -> Iterator[str]:
     if comparison.interval(comparison.baseline, measure) is None:
         return
     count = comparison.replicates.conversations(comparison.baseline, measure)
-    few = f"; with {count} conversations, fewer than {FEW}, they are too narrow" if count < FEW else ""
-    yield f"intervals (95 %) are a Poisson bootstrap over conversations, in which facts weigh alike{few}"
+    if count < FEW:
+        yield (
+            f"intervals (95 %, bootstrap over conversations) are too narrow: {count} conversations tell of recall, fewer "
+            f"than {FEW}"
+        )
     differences = {name: comparison.difference(name, measure) for name in comparison.others}
     level = [name for name, found in differences.items() if found is not None and found.low <= 0 <= found.high]
     if level:

@@ -124,8 +124,9 @@ class FactPlaces:
             return
         for number, piece in enumerate(context.pieces):
             if isinstance(piece, Note):
-                for line in _lines(piece):
-                    if self._number[fact] in self._facts_in_line(line):
+                lines = _lines(piece)
+                for line, facts in zip(lines, self._facts_in_lines(lines), strict=True):
+                    if self._number[fact] in facts:
                         yield Carrier(number, piece.purpose, None, line)
             elif piece.purpose != "input":
                 first = bisect_left(said, piece.start)
@@ -152,7 +153,7 @@ class FactPlaces:
         if context is None:
             return "unsendable"
         documents = documents_note(history) if history.documented else None
-        if documents is not None and documents not in context.pieces and self._in_note(fact, documents):
+        if documents is not None and self._in_note(fact, documents):
             return "documents"
         newest = said[bisect_left(said, history.turn_start) - 1]
         if newest < context.summarised:
@@ -162,15 +163,14 @@ class FactPlaces:
     def _in_note(self, fact: int, note: Note) -> bool:
         facts = self._note_facts.get(note.text)
         if facts is None:
-            facts = self._note_facts[note.text] = set().union(*map(self._facts_in_line, _lines(note)))
+            facts = self._note_facts[note.text] = set().union(*self._facts_in_lines(_lines(note)))
         return self._number[fact] in facts
 
-    def _facts_in_line(self, line: str) -> set[int]:
-        """The facts in a line of a note; most lines of a running summary come again in the next."""
-        facts = self._line_facts.get(line)
-        if facts is None:
-            facts = self._line_facts[line] = self._matcher.facts_in(line)
-        return facts
+    def _facts_in_lines(self, lines: Sequence[str]) -> list[set[int]]:
+        """The facts in each line of a note; most lines of a running summary come again in the next."""
+        new = list({line: None for line in lines if line not in self._line_facts})
+        self._line_facts.update(zip(new, self._matcher.facts_in_each(new), strict=True))
+        return [self._line_facts[line] for line in lines]
 
 
 def _lines(note: Note) -> list[str]:

@@ -41,8 +41,8 @@ class CacheRule:
     lifetime_s: float | None = None
     """Seconds that an entry lives after its last use; None: no end."""
     match: str = "prefix"
-    """`prefix`: any common beginning is read. `breakpoint`: only up to where an earlier request, or the system
-    messages of one, ended."""
+    """`prefix`: any common beginning is read. `breakpoint`: only up to where an earlier request, its system messages or
+    its cached reply ended."""
     reply_cached: bool = False
     """Whether the reply is in the cache for the next request."""
     source: str = ""

@@ -34,7 +34,10 @@ LARGEST_ERROR = 0.25
 LARGEST_SHARE = 0.05
 """… where that error is more than this share of the predicted times as well; a parameter that hardly counts may be vague."""
 LARGEST_TOKENS = 10**8
+LEAST_SECONDS = 1e-6
 LARGEST_SECONDS = 10**6
+LARGEST_ITL = 5.0
+"""Seconds between two tokens of a reply: no model is that slow, but milliseconds that are taken for seconds are."""
 NOTHING = 1e-6
 """A term whose share of the predicted times is less than this in the mean is not there."""
 DIGITS = 6
@@ -105,7 +108,7 @@ def _fault(recorded: Mapping[str, Any]) -> str:
         return "without prompt_tokens and completion_tokens in usage"
     cached = cached or 0
     counts = all(type(tokens) is int and 0 <= tokens <= LARGEST_TOKENS for tokens in (prompt, completion, cached))
-    if not counts or cached > prompt or not 0 < recorded["latency_s"] <= LARGEST_SECONDS:
+    if not counts or cached > prompt or not LEAST_SECONDS <= recorded["latency_s"] <= LARGEST_SECONDS:
         return "with tokens or a time that cannot be"
     return ""
 
@@ -302,7 +305,7 @@ def _fit_known(terms: Floats, seconds: Floats) -> _Fit:
     """The fit with all terms, or without the quadratic one where the replies do not tell it from 0.
 
     Raises:
-        CtxmodeError: Two parameters cannot be told apart, or the noise hides one.
+        CtxmodeError: Two parameters cannot be told apart, the noise hides one, or no model can be that slow.
     """
     fit = _fit(terms, seconds)
     if fit.errors[-1] > LARGEST_ERROR * fit.values[-1]:
@@ -311,6 +314,10 @@ def _fit_known(terms: Floats, seconds: Floats) -> _Fit:
         message = f"these {len(seconds):,} replies do not tell {', '.join(fit.unknown)}"
         hint = "give more logs, with requests whose prompts and replies are long and short independently of each other"
         raise CtxmodeError(message, hint=hint)
+    inter_token_s = fit.parameters()["inter_token_s"]
+    if inter_token_s > LARGEST_ITL:
+        message = f"these replies take {inter_token_s:,.0f} s a token, which no model does"
+        raise CtxmodeError(message, hint="latency_s is in seconds; are these milliseconds?")
     return fit
 
 

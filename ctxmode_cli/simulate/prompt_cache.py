@@ -107,6 +107,15 @@ class PromptCache:
         if rule.minimum is None:
             return 0
         segments = _segments(pieces)
+        tokens = self._send(segments, now)
+        if rule.reply_cached and reply_stop is not None:
+            *before, last = segments
+            if not isinstance(last, Note):
+                self._send([*before, (last[0], reply_stop)], now)
+        return rule.hit(tokens)
+
+    def _send(self, segments: Sequence[_Segment], now: float) -> int:
+        """Tokens that a request has in common with earlier ones, as far as the rule lets it read them."""
         end = self._end
         stop = self._continued_to(segments, now)
         if stop:
@@ -115,14 +124,13 @@ class PromptCache:
             end.stop = stop
         else:
             walk = self._walk(segments, now)
-            tokens = walk.marked if rule.match == "breakpoint" else walk.common + self._common_text(walk, now)
+            in_prefix = self._rule.match == "prefix"
+            tokens = walk.common + self._common_text(walk, now) if in_prefix else walk.marked
             end = self._end = self._enter(walk.node, walk.rest, now)
             self._sent_tokens = self._tools_tokens + sum(map(self._tokens, segments))
         self._sent = segments
         self._use(end, now)
-        if reply_stop is not None and rule.reply_cached and end.note is None and not end.children:
-            end.stop = max(end.stop, reply_stop)
-        return rule.hit(tokens)
+        return tokens
 
     def _continued_to(self, segments: Sequence[_Segment], now: float) -> int:
         """The end of a request that is the last one with more recorded messages; 0 for any other.

@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from time import process_time
 from typing import Any
 
 import pytest
@@ -51,6 +52,7 @@ def test_contradiction_is_the_other_polarity() -> None:
     matcher = FactMatcher(facts)
     assert matcher.stances_in("用户不要川菜，关注宠物推荐，去颐和园").contradicted == {0, 1}
     assert matcher.stances_in("用户要川菜，不要宠物推荐").contradicted == set()
+    assert matcher.stances_in("用户关注宠物相关推荐").contradicted == {1}
     both = "不要川菜。要川菜"
     assert matcher.facts_in(both) == matcher.stances_in(both).contradicted == {0}
 
@@ -141,6 +143,23 @@ def test_any_text_can_be_searched_for_any_value(text: str, value: str) -> None:
     matcher = FactMatcher([fact(value)])
     matcher.facts_in(text)
     assert matcher.facts_in(value) == ({0} if fold(value) else set())
+
+
+HOSTILE = [
+    "1" * 50_000, "0." + "0" * 50_000 + "1", "一" * 50_000, "千" * 50_000, "5" + "万" * 50_000, "hundred " * 20_000, "one " * 20_000, "-" * 50_000,
+    " -" * 30_000, "1,000" * 20_000, "不要" + "收到" * 30_000, "不要" + "或" * 50_000, "不" * 50_000, "not or " * 20_000, "not " * 20_000, "1." * 30_000,
+    "1-1/" * 20_000, "march " * 20_000, "\\u5317" * 20_000, "half past " * 20_000, "宠物" * 5_000, "我们就" * 20_000, "'" * 50_000,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=lambda text: text[:10])
+def test_repetition_takes_no_time(text: str) -> None:
+    """Whatever a log repeats fifty thousand characters long, it is read in a moment, and nothing overflows."""
+    kinds = ("amount", "date", "time", "kind")
+    facts = [fact("宠物")._replace(kind=kind, negative=kind == "kind") for kind in kinds]
+    started = process_time()
+    FactMatcher(facts).facts_in_each([text, f"不要{text}宠物", f"not {text} 宠物"])
+    assert process_time() - started < 3
 
 
 @given(st.lists(TEXT, max_size=4))

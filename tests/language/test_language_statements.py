@@ -14,10 +14,9 @@ ASSERTED = [
     ("宠物推荐", "用户关注宠物相关推荐"),
     ("宠物推荐", "用户关注宠物推荐"),
     ("宠物推荐", "特别关注宠物類的推薦。"),
-    ("宠物推荐", "用户喜欢“宠物”用品推荐"),
+    ("宠物推荐", "用户喜欢“宠物”方面的推荐"),
     ("宠物推荐", "不吃辣，关注宠物推荐"),
     ("pet recommendations", "The user is interested in pet-related recommendations."),
-    ("pet recommendations", "Wants a pet product recommendation"),
     ("peanuts", "No milk, but peanuts are fine"),
     ("smoking room", "Smoking room preferred"),
 ]
@@ -42,7 +41,7 @@ NOT_ASSERTED = [
 
 @pytest.mark.parametrize(("value", "statement"), ASSERTED)
 def test_a_denied_value_is_asserted(value: str, statement: str) -> None:
-    """The value stands there as it is, or with linking words between two of its words, in a clause that denies nothing."""
+    """The value stands there as it is, or with words between that only link, in a clause that denies nothing."""
     assert StatementReader([fact(value, negative=True)]).contradicted_in(statement) == {0}
 
 

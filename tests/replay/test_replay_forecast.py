@@ -10,6 +10,7 @@ from assumptions import MODELS, PRICE, RULE, simulation
 
 from ctxmode_cli.context.config import ContextConfig
 from ctxmode_cli.conversation.conversation import Conversation
+from ctxmode_cli.conversation.parse import parse_conversation
 from ctxmode_cli.errors import CtxmodeError
 from ctxmode_cli.generate.filler import TurnSize, filler_session
 from ctxmode_cli.replay.forecast import BreakEven, Forecast, Point, TurnTotals
@@ -99,6 +100,7 @@ def test_the_planner_s_summary_without_a_cache() -> None:
     assert point.tokens_total + calls == 291_300 - 9 * 1500 + 7 * (instructions + 3)
     replies = 60 * 400 + 7 * 1496
     assert point.cost == Decimal(3 * int(point.tokens_total + calls) + 15 * replies) / 1_000_000
+    assert point.cost_uncached == point.cost
 
 
 def test_with_a_cache_the_planner_s_ranking_turns_round() -> None:
@@ -139,6 +141,26 @@ def test_shorter_sessions_take_what_a_longer_one_took_so_far(turns: int) -> None
     assert {name: points[turns - 1] for name, points in long.points.items()} == {
         name: points[-1] for name, points in short.points.items()
     }
+
+
+def test_all_requests_of_a_turn_are_its_own() -> None:
+    """A turn with two calls is one turn of three requests: what it takes stands at its number of turns."""
+    calls = [{"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}]
+    step = [{"role": "assistant", "content": None, "tool_calls": calls}, {"role": "tool", "tool_call_id": "1"}]
+    turn = [{"role": "user", "content": "q"}, *step, *step, {"role": "assistant", "content": "a"}]
+    record = {"messages": [{"content": "r"} | message for message in turn * 2]}
+    session = parse_conversation(record, where="here", default_id="s")
+    points = forecast([session], simulation(), full=mode("full")).points["full"]
+    assert [(point.turns, point.tokens_mean and point.tokens_total / point.tokens_mean) for point in points] == [
+        (1, 3),
+        (2, 6),
+    ]
+
+
+def test_cut_requests_are_counted_from_the_turn_on_at_which_they_are_cut() -> None:
+    """With room for 150 tokens the third request of 177 is cut."""
+    points = forecast([filler_session("s", 3, SIZE)], simulation(), sliding=mode("sliding", max_tokens=150))
+    assert [point.trimmed for point in points.points["sliding"]] == [0, 0, 1]
 
 
 def test_costs_are_means_over_sessions() -> None:

@@ -113,6 +113,8 @@ def test_probes_add_up(run: tuple[Path, Totals]) -> None:
         assert recall == totals.modes[mode].recall.value
     kinds = {row["fact_id"]: row["kind"] for row in rows(path, "probes")}
     assert (kinds["order"], kinds["phone"]) == ("order", "phone")
+    for row in rows(path, "probes"):
+        assert (row["position"] is not None, row["modelled"]) == (row["in_context"], 1.0 if row["in_context"] else 0.0)
     ages = {(row["fact_id"], row["request"]): row["age_turns"] for row in rows(path, "probes")}
     assert ages["allergy", 1] == 1
     assert ages["order", 14] == 11

@@ -143,10 +143,10 @@ def test_what_is_dropped_of_the_current_input() -> None:
 
 def test_a_request_that_cannot_be_sent() -> None:
     """It has no pieces and no cost; its facts have nowhere to be."""
-    view = inspected(3, mode="full", reserved_output=127_990)
+    view = inspected(3, mode="full", reserved_output=127_995)
     assert (view.unsendable, view.pieces, view.prompt_tokens, view.cost) == ("input", (), None, None)
     assert {fact.went for fact in view.facts} == {"unsendable"}
-    shown = text(3, full=ContextConfig(mode="full", reserved_output=127_990))
+    shown = text(3, full=ContextConfig(mode="full", reserved_output=127_995))
     assert "cannot be sent" in shown
 
 

@@ -21,10 +21,9 @@ from ctxmode_cli.simulate.rates import Usage
 Build = Callable[..., Comparison]
 
 
-RECALL = "recall (in context) is an upper bound: the value was in what would be sent, and a model may not use it"
-MODELLED = (
-    "recall (modelled) is that times the probability of use where the fact stands: position profile flat, "
-    "wherever a fact stands, it is used: the same as recall in context"
+RECALL = (
+    "recall (in context) is an upper bound: the value was in what would be sent; recall (modelled) is that times how "
+    "likely it is used where it stands: profile flat, wherever a fact stands, it is used: the same as recall in context"
 )
 
 
@@ -87,8 +86,8 @@ def test_note_on_the_data(build: Build, data: dict[str, Any], expected: str) -> 
 
 def test_clean_data_needs_few_notes(build: Build) -> None:
     """Where nothing is wrong, what recall and replay mean, the prices, the cache rule and the profile are all."""
-    first, second, third, *assumed = notes(build(full=(10, 1000), zero=(5, 0)))
-    assert (first, second, third) == (RECALL, MODELLED, TEACHER_FORCED)
+    first, second, *assumed = notes(build(full=(10, 1000), zero=(5, 0)))
+    assert (first, second) == (RECALL, TEACHER_FORCED)
     assert [note.split(":")[0].split(" (")[0] for note in assumed] == [
         "prices in USD per million tokens",
         "simulated prompt cache",
@@ -142,15 +141,13 @@ def weighed(build: Build, conversations: int, **shares: Callable[[int], int]) ->
 
 
 def test_few_conversations_are_warned_of(build: Build) -> None:
-    """Below 200 conversations intervals are too narrow; with one there is none to tell of."""
-    text = "intervals (95 %) are a Poisson bootstrap over conversations, in which facts weigh alike"
-    shares = {"full": lambda number: 9 + number % 2}
+    """Below 200 conversations intervals are too narrow; with one there is none to warn of."""
     told = {
-        count: [note for note in notes(weighed(build, count, **shares)) if "bootstrap" in note]
+        count: [note for note in notes(weighed(build, count, full=lambda number: 9 + number % 2)) if "interval" in note]
         for count in (1, 199, 200)
     }
-    few = f"{text}; with 199 conversations, fewer than 200, they are too narrow"
-    assert told == {1: [], 199: [few], 200: [text]}
+    few = "intervals (95 %, bootstrap over conversations) are too narrow: 199 conversations tell of recall, fewer than 200"
+    assert told == {1: [], 199: [few], 200: []}
 
 
 def test_modes_that_the_data_cannot_separate(build: Build) -> None:

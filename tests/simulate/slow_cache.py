@@ -37,7 +37,7 @@ class SlowCache:
     used: dict[tuple[Item, ...], float] = field(default_factory=dict)
     breakpoints: set[tuple[Item, ...]] = field(default_factory=set)
 
-    def read(self, pieces: tuple[Piece, ...], now: float) -> int:
+    def read(self, pieces: tuple[Piece, ...], now: float, reply_stop: int) -> int:
         items = tuple(items_of(pieces, self.history))
         tools = self.history.fixed_tokens - 3
         tokens = list(accumulate([item[1] for item in items], initial=tools))
@@ -53,10 +53,18 @@ class SlowCache:
             common = tokens[length]
             if self.rule.match == "prefix" and length < len(items):
                 common += self._text(items, length, alive)
+        self._keep(items, now)
+        if self.rule.reply_cached:
+            last = pieces[-1]
+            assert isinstance(last, Recorded)
+            reply = Recorded("history", last.stop, reply_stop, 0)
+            self._keep((*items, *items_of((reply,), self.history)), now)
+        return self.rule.hit(common)
+
+    def _keep(self, items: tuple[Item, ...], now: float) -> None:
         for length in range(len(items) + 1):
             self.used[items[:length]] = now
         self.breakpoints |= {(), items[: self.history.leading_systems], items}
-        return self.rule.hit(common)
 
     def _text(self, items: tuple[Item, ...], length: int, alive: set[tuple[Item, ...]]) -> int:
         _, _, role, text = items[length]

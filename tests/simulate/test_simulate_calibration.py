@@ -244,6 +244,17 @@ def test_too_much_noise_is_refused() -> None:
         fit(recorded(noisy, sizes, count=100))
 
 
+def test_milliseconds_are_refused() -> None:
+    """A log in milliseconds fits as well as one in seconds, but no model takes 20 s a token; a slow one's 4 s pass."""
+    in_ms = LatencyProfile("in ms", 300, 0.2, 20, noise_sigma=0.2)
+    with pytest.raises(CtxmodeError, match=r"these replies take 20 s a token") as caught:
+        fit(recorded(in_ms))
+    assert caught.value.hint == "latency_s is in seconds; are these milliseconds?"
+    assert fit(recorded(LatencyProfile("slow", 30, 0.2, 4, noise_sigma=0.2))).profile.inter_token_s == pytest.approx(
+        4, rel=0.05
+    )
+
+
 def reply(seconds: float | None = 1.5, usage: dict[str, Any] | None = None, **fields: Any) -> dict[str, Any]:
     usage = {"prompt_tokens": 100, "completion_tokens": 20, "cached_tokens": 30} if usage is None else usage
     return {"role": "assistant", "content": "a", "latency_s": seconds, "usage": usage, **fields}
@@ -287,6 +298,7 @@ IMPOSSIBLE = "with tokens or a time that cannot be"
         (reply(usage={"prompt_tokens": 5}), "without prompt_tokens and completion_tokens in usage"),
         (reply(0), IMPOSSIBLE),
         (reply(-1), IMPOSSIBLE),
+        (reply(1e-300), IMPOSSIBLE),
         (reply(math.nan), IMPOSSIBLE),
         (reply(math.inf), IMPOSSIBLE),
         (reply(10**400), IMPOSSIBLE),

@@ -61,12 +61,23 @@ def test_a_growing_history_reads_the_request_before() -> None:
     assert reads(history, ranges((0, 2)), ranges((0, 4)), ranges((0, 6))) == [0, 2 * EACH, 4 * EACH]
 
 
-def test_a_rule_may_have_the_reply_in_the_cache() -> None:
-    """Then a later request reads the reply too."""
-    history = history_of(messages_of("s u a u a u"))
+@pytest.mark.parametrize("rule", [EVERYTHING, BREAKPOINT], ids=lambda rule: rule.match)
+def test_a_rule_may_have_the_reply_in_the_cache(rule: CacheRule) -> None:
+    """Then a later request reads the reply too, whose end is a breakpoint."""
+    history = history_of(messages_of("s u a u a u a"))
+    cache = PromptCache(replace(rule, reply_cached=True), history)
+    got = [cache.read(ranges((0, stop)), reply_stop=stop + 1) for stop in (2, 4, 6)]
+    assert got == [0, 3 * EACH, 5 * EACH]
+
+
+def test_a_reply_is_cached_behind_its_own_request() -> None:
+    """A question that was asked before is followed by both answers, each where it was given."""
+    history = history_of(messages_of("s u a u a u a u", u1="hi", u3="hi"))
     cache = PromptCache(replace(EVERYTHING, reply_cached=True), history)
-    got = [cache.read(ranges((0, stop)), reply_stop=stop + 1) for stop in (2, 4)]
-    assert got == [0, 3 * EACH]
+    asked = [ranges((0, 2)), ranges((0, 1), (3, 4)), ranges((0, 1), (3, 6)), ranges((0, 3), (5, 6))]
+    got = [cache.read(pieces, reply_stop=pieces[-1].stop + 1) for pieces in asked]
+    hi = history.range_tokens(1, 2)
+    assert got == [0, EACH + hi, 2 * EACH + hi, 2 * EACH + hi]
 
 
 def test_a_window_that_slides_leaves_the_system_message() -> None:
@@ -121,6 +132,23 @@ def test_a_breakpoint_lies_where_a_request_or_its_system_messages_end() -> None:
     assert reads(history, *requests) == [0, 2 * EACH, 4 * EACH]
 
 
+def test_the_last_breakpoint_counts() -> None:
+    """Where several requests ended on the way, the longest of them is read."""
+    history = history_of(messages_of("s u a u a u"))
+    requests = (ranges((0, 2)), ranges((0, 4)), ranges((0, 4), (5, 6)))
+    assert reads(history, *requests, rule=BREAKPOINT) == [0, 2 * EACH, 4 * EACH]
+
+
+def test_a_note_ends_at_a_breakpoint_only_where_a_request_did() -> None:
+    """The same summary with other messages behind it is read where something was sent that ended with it."""
+    history = history_of(messages_of("s u a u a u"))
+    same = note("Facts")
+    head = [*ranges((0, 1)), same]
+    first, second = [*head, *ranges((1, 2))], [*head, *ranges((3, 4))]
+    assert reads(history, first, second, rule=BREAKPOINT) == [0, EACH]
+    assert reads(history, head, first, second, rule=BREAKPOINT) == [0, EACH + same.tokens, EACH + same.tokens]
+
+
 def test_hits_come_in_units_above_a_minimum() -> None:
     """A hit is rounded down to the unit, and one below the minimum is none."""
     rule = CacheRule("blocks", minimum=20, unit=5)
@@ -154,12 +182,24 @@ def test_an_entry_lives_from_its_last_use(gaps: tuple[int, int], expected: tuple
 
 
 def test_what_is_used_again_lives_longer_than_what_is_not() -> None:
-    """A shorter request renews only what it sends."""
+    """A shorter request renews only what it sends; what is left of a longer one lives on as it was."""
     history = history_of(messages_of("s u a u a u"))
     cache = PromptCache(replace(EVERYTHING, lifetime_s=10.0), history)
-    cache.read(ranges((0, 4)), 0)
-    assert cache.read(ranges((0, 2)), 8) == 2 * EACH
-    assert cache.read(ranges((0, 6)), 15) == 2 * EACH
+    cache.read(ranges((0, 4)), 20)
+    assert cache.read(ranges((0, 2)), 28) == 2 * EACH
+    assert cache.read(ranges((0, 4)), 30) == 4 * EACH
+    assert cache.read(ranges((0, 2)), 38) == 2 * EACH
+    assert cache.read(ranges((0, 6)), 45) == 2 * EACH
+
+
+def test_a_use_renews_all_that_it_goes_along() -> None:
+    """Also what another request has parted since."""
+    history = history_of(messages_of("s u a u a u"))
+    cache = PromptCache(replace(EVERYTHING, lifetime_s=10.0), history)
+    long, parting = ranges((0, 4), (5, 6)), ranges((0, 2), (3, 4))
+    got = [cache.read(pieces, now) for pieces, now in ((ranges((0, 4)), 0), (long, 0), (parting, 1), (long, 8))]
+    assert got == [0, 4 * EACH, 2 * EACH, 5 * EACH]
+    assert cache.read(ranges((0, 4)), 16) == 4 * EACH
 
 
 @st.composite
@@ -189,6 +229,7 @@ rules = st.builds(
     unit=st.sampled_from([1, 1, 16]),
     lifetime_s=st.sampled_from([None, 5.0]),
     match=st.sampled_from(["prefix", "breakpoint"]),
+    reply_cached=st.booleans(),
 )
 
 
@@ -200,10 +241,14 @@ def test_the_tree_agrees_with_the_definition(
     """Whatever modes send, as much is read as a list of every prefix ever sent gives; and never more than is sent."""
     history, contexts = replay
     fast, slow, now = PromptCache(rule, history), SlowCache(rule, history), 0.0
+    reply_stops = {request.position: request.reply_stop for request in list_requests(history.messages)}
     for context, gap in zip(contexts, gaps, strict=False):
         now += gap
-        read = fast.read(context.pieces, now)
-        assert read == slow.read(context.pieces, now)
+        current_input = context.pieces[-1]
+        assert isinstance(current_input, Recorded)
+        reply_stop = reply_stops[current_input.stop]
+        read = fast.read(context.pieces, now, reply_stop)
+        assert read == slow.read(context.pieces, now, reply_stop)
         assert 0 <= read <= context.prompt_tokens - 3
 
 
