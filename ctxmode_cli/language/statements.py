@@ -3,7 +3,8 @@
 What is asserted or denied the matcher says, words that only link left out (宠物相关推荐 asserts 宠物推荐). Since who
 sums up uses other words, a denied value counts as asserted only in a plain clause: with any denial in it, whatever that
 reaches, or with a word of aversion (allergic to, 过敏) nothing is asserted. So some contradictions go unseen, and what
-is counted is one. Nor does a question contradict anything, nor a statement that also carries the fact.
+is counted is one. Nor does a question contradict anything, nor a statement that also carries the fact, nor a sentence
+that somebody said word for word: "we have no cheap rooms" is a part of the record, and what it says may be outdated.
 
 The words of aversion are data, in `datasets/language/statements.toml`.
 """
@@ -14,11 +15,14 @@ from collections.abc import Iterator, Sequence
 from functools import cache, cached_property
 
 from ctxmode_cli.conversation.conversation import Fact
+from ctxmode_cli.conversation.message import Message, content_text
 from ctxmode_cli.data import data_file
 from ctxmode_cli.language.fold import BREAK, fold, fold_characters
 from ctxmode_cli.language.matching import FactMatcher
 from ctxmode_cli.language.negation import holds_denial, may_deny
 from ctxmode_cli.language.sentences import sentences
+
+_BULLET = "- "
 
 
 class StatementReader:
@@ -26,10 +30,12 @@ class StatementReader:
 
     Args:
         facts: All facts of a conversation.
+        messages: All of its messages.
     """
 
-    def __init__(self, facts: Sequence[Fact]) -> None:
+    def __init__(self, facts: Sequence[Fact], messages: Sequence[Message]) -> None:
         self._facts = facts
+        self._messages = messages
         self._denials = {index for index, fact in enumerate(facts) if fact.negative}
         self._read: dict[str, list[tuple[int, str]]] = {}
 
@@ -54,6 +60,8 @@ class StatementReader:
         # Without a denied fact or a word of denial, which most lines have not, there is nothing to contradict.
         if self._denials or may_deny(fold_characters(line)):
             for statement in sentences(line):
+                if statement.removeprefix(_BULLET) in self._record:
+                    continue
                 for fact in sorted(self.contradicted_in(statement)):
                     yield fact, statement
 
@@ -64,6 +72,11 @@ class StatementReader:
             if asserts and not holds_denial(clause) and not _averse().search(clause):
                 return True
         return False
+
+    @cached_property
+    def _record(self) -> str:
+        """All that was said, a line for each message, white space as `sentences` leaves it."""
+        return "\n".join(" ".join(content_text(message.content).split()) for message in self._messages)
 
     @cached_property
     def _matcher(self) -> FactMatcher:

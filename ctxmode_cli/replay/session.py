@@ -107,11 +107,11 @@ class Replay:
         probed = probed_facts(facts, every_turn=self.probe_every_turn)
         supersessions = Supersessions.of(facts)
         places = FactPlaces(facts, messages, supersessions.wanted(probed))
-        reader = StatementReader(facts)
+        reader = StatementReader(facts, messages)
         managers = [
             (
                 ContextManager(config, summarizer=self.summarizer, history=history),
-                HarmFinder(conversation, supersessions, places, reader),
+                HarmFinder(facts, supersessions, places, reader),
                 ModeRows(),
             )
             for config in self.modes.values()
@@ -132,8 +132,8 @@ class Replay:
                 rows.requests.append(row)
                 found = list(self._probe_rows(row, due, places, history)) if due else []
                 rows.probes.extend(found)
-                if facts and row.context is not None:
-                    lost = [one.probe.fact for one in found if one.place is None]
+                lost = [one.probe.fact for one in found if one.place is None]
+                if facts and row.context is not None and (lost or row.context.summarised):
                     rows.harm.extend(harm.find(request.index, row.context, lost))
         plan.finish()
         for message in messages[len(history) :]:

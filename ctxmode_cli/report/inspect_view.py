@@ -212,8 +212,8 @@ def _message(history: History, index: int) -> MessageView:
 def _contradictions(note: Note, context: Context, conversation: Conversation) -> Iterator[Contradiction]:
     if note.purpose != "summary":
         return
-    reader = StatementReader(conversation.facts)
-    for index, statement in contradictions(note, context.summarised, conversation, reader):
+    reader = StatementReader(conversation.facts, conversation.messages)
+    for index, statement in contradictions(note, context.summarised, conversation.facts, reader):
         fact = conversation.facts[index]
         yield Contradiction(statement, fact.id, fact.value, fact.negative)
 

@@ -6,9 +6,7 @@ what those had superseded in their turn. A superseded fact that no later fact is
 still says it after it was superseded: once for each request.
 
 **contradicted**: a statement of a summary denies a fact that held when the summary was made, or asserts one that is a
-denial (`StatementReader`). A sentence that the record itself says, word for word, in the message that states the fact
-or later, is the record's and contradicts nothing: "we have no cheap rooms" does not deny that the user asked for one;
-one from before the fact is overtaken, and does. Each statement counts once for each fact in a conversation, at the first request that sends
+denial (`StatementReader`). Each statement counts once for each fact in a conversation, at the first request that sends
 it: a line that the next summary takes over is no new statement. What was superseded by then holds no more, so it is
 not contradicted by its successor; what was said after the summary it could not know.
 """
@@ -18,13 +16,11 @@ from typing import NamedTuple
 
 from ctxmode_cli.context.context import Context
 from ctxmode_cli.context.history import Note
-from ctxmode_cli.conversation.conversation import Conversation, Fact
-from ctxmode_cli.conversation.message import Message, content_text
+from ctxmode_cli.conversation.conversation import Fact
 from ctxmode_cli.language.statements import StatementReader, is_question
 from ctxmode_cli.score.recall import Carrier, FactPlaces
 
 STALE, CONTRADICTED = HARMS = ("stale", "contradicted")
-_BULLET = "- "
 
 
 class Harm(NamedTuple):
@@ -96,7 +92,7 @@ class HarmFinder:
     """Finds the harm in the requests of one mode, one request after another.
 
     Args:
-        conversation: What is replayed.
+        facts: All of a conversation.
         supersessions: Which of them took the place of which.
         places: Where they are said.
         reader: Reads generated text; the modes share it.
@@ -104,19 +100,21 @@ class HarmFinder:
 
     def __init__(
         self,
-        conversation: Conversation,
+        facts: Sequence[Fact],
         supersessions: Supersessions,
         places: FactPlaces,
         reader: StatementReader,
     ) -> None:
-        self._conversation = conversation
+        self._facts = facts
         self._supersessions = supersessions
         self._places = places
         self._reader = reader
         self._summary: Note | None = None
+        self._still_told: list[tuple[int, str]] = []
+        """Superseded facts that the last summary says, each with its line."""
         self._seen: set[tuple[int, str]] = set()
 
-    def find(self, request: int, context: Context, lost: Iterable[int]) -> Iterator[Harm]:
+    def find(self, request: int, context: Context, lost: Iterable[int]) -> list[Harm]:
         """The harm in the next request.
 
         Args:
@@ -124,66 +122,62 @@ class HarmFinder:
             context: What it sends.
             lost: The facts that it needs and does not carry.
         """
-        for fact in lost:
-            yield from self._outdated(request, context, fact)
-        if context.summarised:
-            yield from self._still_told(request, context)
-            yield from self._contradicted(request, context)
+        harm = [found for fact in lost if (found := self._outdated(request, context, fact)) is not None]
+        if not context.summarised:
+            return harm
+        summary = next(piece for piece in context.pieces if isinstance(piece, Note) and piece.purpose == "summary")
+        if summary is not self._summary:  # the same one goes with many requests
+            self._summary = summary
+            self._still_told = list(self._told(context))
+            harm += self._contradicted(request, summary, context.summarised)
+        for fact, line in self._still_told:
+            if (self._facts[fact].superseded_at or 0) < context.length:
+                harm.append(Harm(STALE, fact, request, fact, None, line))
+        return harm
 
-    def _outdated(self, request: int, context: Context, fact: int) -> Iterator[Harm]:
-        """At most one: the latest old value that is sent, if any."""
+    def _outdated(self, request: int, context: Context, fact: int) -> Harm | None:
+        """The latest old value that is sent in the place of a fact, if any."""
         if not self._places.is_found(fact):
-            return  # nobody can tell whether the new value is sent
+            return None  # nobody can tell whether the new value is sent
         for old in self._supersessions.older.get(fact, ()):
             carrier = next(self._places.carriers(old, context), None)
             if carrier is not None:
-                yield Harm(STALE, fact, request, old, carrier.message, carrier.line)
-                return
+                return Harm(STALE, fact, request, old, carrier.message, carrier.line)
+        return None
 
-    def _still_told(self, request: int, context: Context) -> Iterator[Harm]:
+    def _told(self, context: Context) -> Iterator[tuple[int, str]]:
         for fact in self._supersessions.unlinked:
-            if (self._conversation.facts[fact].superseded_at or 0) < context.length:
-                told = (one for one in self._places.carriers(fact, context) if _is_statement(one))
-                for carrier in list(told)[:1]:
-                    yield Harm(STALE, fact, request, fact, None, carrier.line)
+            carriers = self._places.carriers(fact, context)
+            line = next((carrier.line for carrier in carriers if _is_statement(carrier)), None)
+            if line is not None:
+                yield fact, line
 
-    def _contradicted(self, request: int, context: Context) -> Iterator[Harm]:
-        summary = next(piece for piece in context.pieces if isinstance(piece, Note) and piece.purpose == "summary")
-        if summary is self._summary:
-            return
-        self._summary = summary
-        for fact, statement in contradictions(summary, context.summarised, self._conversation, self._reader):
+    def _contradicted(self, request: int, summary: Note, summarised: int) -> Iterator[Harm]:
+        for fact, statement in contradictions(summary, summarised, self._facts, self._reader):
             if (fact, statement) not in self._seen:
                 self._seen.add((fact, statement))
                 yield Harm(CONTRADICTED, fact, request, None, None, statement)
 
 
 def contradictions(
-    summary: Note, summarised: int, conversation: Conversation, reader: StatementReader
+    summary: Note, summarised: int, facts: Sequence[Fact], reader: StatementReader
 ) -> Iterator[tuple[int, str]]:
     """The facts that a summary contradicts, by index, each with the statement that does.
 
     Args:
         summary: The summary.
         summarised: It covers the messages before this position.
-        conversation: What it sums up.
+        facts: All of the conversation.
         reader: Reads it.
     """
-    for index, statement in reader.contradictions(summary.text):
-        fact = conversation.facts[index]
-        covered = conversation.messages[fact.stated_at : summarised]
-        if _holds(fact, summarised) and not any(_says(message, statement) for message in covered):
-            yield index, statement
+    for fact, statement in reader.contradictions(summary.text):
+        if _holds(facts[fact], summarised):
+            yield fact, statement
 
 
 def _is_statement(carrier: Carrier) -> bool:
     """Whether a summary says it, and does not ask."""
     return carrier.purpose == "summary" and not is_question(carrier.line)
-
-
-def _says(message: Message, statement: str) -> bool:
-    """Whether a statement is a message's own, word for word."""
-    return statement.removeprefix(_BULLET) in " ".join(content_text(message.content).split())
 
 
 def _holds(fact: Fact, position: int) -> bool:

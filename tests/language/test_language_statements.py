@@ -3,6 +3,7 @@
 import pytest
 
 from ctxmode_cli.conversation.conversation import Fact
+from ctxmode_cli.conversation.parse import parse_message
 from ctxmode_cli.language.statements import StatementReader
 
 
@@ -42,18 +43,18 @@ NOT_ASSERTED = [
 @pytest.mark.parametrize(("value", "statement"), ASSERTED)
 def test_a_denied_value_is_asserted(value: str, statement: str) -> None:
     """The value stands there as it is, or with words between that only link, in a clause that denies nothing."""
-    assert StatementReader([fact(value, negative=True)]).contradicted_in(statement) == {0}
+    assert StatementReader([fact(value, negative=True)], ()).contradicted_in(statement) == {0}
 
 
 @pytest.mark.parametrize(("value", "statement"), NOT_ASSERTED)
 def test_a_denied_value_is_not_asserted(value: str, statement: str) -> None:
     """A clause with a denial or a word of aversion asserts nothing, nor does a question, nor are other words the value."""
-    assert StatementReader([fact(value, negative=True)]).contradicted_in(statement) == set()
+    assert StatementReader([fact(value, negative=True)], ()).contradicted_in(statement) == set()
 
 
 def test_a_value_is_denied() -> None:
     """A statement that denies a value contradicts the fact, and one that asserts it, or also asserts it, does not."""
-    reader = StatementReader([fact("川菜", negative=False), fact("window seat", negative=False)])
+    reader = StatementReader([fact("川菜", negative=False), fact("window seat", negative=False)], ())
     assert reader.contradicted_in("用户不要川菜") == {0}
     assert reader.contradicted_in("用户要川菜") == set()
     assert reader.contradicted_in("中午不要川菜，晚上要川菜") == set()
@@ -63,7 +64,15 @@ def test_a_value_is_denied() -> None:
 
 def test_a_statement_is_a_sentence() -> None:
     """Each sentence of each line is judged by itself, so that one which carries the fact saves no other."""
-    reader = StatementReader([fact("宠物推荐", negative=True, aliases=("宠物广告",))])
+    reader = StatementReader([fact("宠物推荐", negative=True, aliases=("宠物广告",))], ())
     text = "## 偏好\n- 用户不需要宠物推荐。用户关注宠物相关推荐。\n- 关注宠物广告"
     assert list(reader.contradictions(text)) == [(0, "用户关注宠物相关推荐。"), (0, "- 关注宠物广告")]
     assert list(reader.contradictions(text)) == list(reader.contradictions(text))
+
+
+def test_what_was_said_word_for_word_contradicts_nothing() -> None:
+    """A sentence of the record is no generated statement, with a bullet before it or without; a paraphrase is one."""
+    said = parse_message({"role": "assistant", "content": "Sorry.  There is\nno window seat. Anything else?"})
+    reader = StatementReader([fact("window seat", negative=False)], [said])
+    assert list(reader.contradictions("- There is no window seat.")) == []
+    assert list(reader.contradictions("- No window seat.")) == [(0, "- No window seat.")]

@@ -38,7 +38,7 @@ def finder(of: Conversation) -> HarmFinder:
     supersessions = Supersessions.of(of.facts)
     probed = [index for index, fact in enumerate(of.facts) if fact.probe_at]
     places = FactPlaces(of.facts, of.messages, supersessions.wanted(probed))
-    return HarmFinder(of, supersessions, places, StatementReader(of.facts))
+    return HarmFinder(of.facts, supersessions, places, StatementReader(of.facts, of.messages))
 
 
 def facts_of(*facts: dict[str, Any]) -> tuple[Fact, ...]:
@@ -152,9 +152,9 @@ def test_only_a_fact_that_held_is_contradicted() -> None:
 
 
 def test_what_the_record_itself_says_contradicts_nothing() -> None:
-    """A sentence taken over word for word is the record's, unless it is from before the fact was stated."""
-    texts = ("Do not go to Rome, please.", "Fine.", "Rome it is.", "Do not go to Rome today.", "And now?", "Yes.")
-    of = conversation({**NEW, "stated_at": 2}, texts=texts)
-    after, before = summary("- Do not go to Rome today."), summary("- Do not go to Rome, please.")
-    assert contradictions(of, context(after, INPUT, length=5, summarised=4)) == []
-    assert contradictions(of, context(before, INPUT, length=5, summarised=4)) == [(0, "- Do not go to Rome, please.")]
+    """A sentence that the summary takes over word for word is the record's."""
+    texts = ("Rome it is.", "Do not go to Rome today.", "And now?", "Yes.", "Go?", "Yes.")
+    of = conversation({**NEW, "stated_at": 0}, texts=texts)
+    quoted, made = summary("- Do not go to Rome today."), summary("- Do not go to Rome.")
+    assert contradictions(of, context(quoted, INPUT, length=5, summarised=4)) == []
+    assert contradictions(of, context(made, INPUT, length=5, summarised=4)) == [(0, "- Do not go to Rome.")]
