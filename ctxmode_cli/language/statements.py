@@ -23,6 +23,8 @@ from ctxmode_cli.language.negation import holds_denial, may_deny
 from ctxmode_cli.language.sentences import sentences
 
 _BULLET = "- "
+_REMARKS = ("#", "[")
+"""How headings begin, and a title such as "[Summary: not a message from the user]", which state nothing."""
 
 
 class StatementReader:
@@ -58,7 +60,7 @@ class StatementReader:
 
     def _contradictions(self, line: str) -> Iterator[tuple[int, str]]:
         # Without a denied fact or a word of denial, which most lines have not, there is nothing to contradict.
-        if self._denials or may_deny(fold_characters(line)):
+        if not line.startswith(_REMARKS) and (self._denials or may_deny(fold_characters(line))):
             for statement in sentences(line):
                 if statement.removeprefix(_BULLET) in self._record:
                     continue

@@ -70,6 +70,12 @@ def test_a_statement_is_a_sentence() -> None:
     assert list(reader.contradictions(text)) == list(reader.contradictions(text))
 
 
+def test_titles_and_headings_state_nothing() -> None:
+    """What a summary says of itself is about no fact."""
+    reader = StatementReader([fact("message", negative=False)], ())
+    assert list(reader.contradictions("[Summary, not a message]\n## No message\n- No message")) == [(0, "- No message")]
+
+
 def test_what_was_said_word_for_word_contradicts_nothing() -> None:
     """A sentence of the record is no generated statement, with a bullet before it or without; a paraphrase is one."""
     said = parse_message({"role": "assistant", "content": "Sorry.  There is\nno window seat. Anything else?"})
