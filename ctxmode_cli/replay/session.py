@@ -1,7 +1,7 @@
 """One conversation walks in; for each mode, rows walk out."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
@@ -16,8 +16,9 @@ from ctxmode_cli.context.steps.budget import OverBudgetError
 from ctxmode_cli.context.validity import mode_faults
 from ctxmode_cli.conversation.conversation import Conversation
 from ctxmode_cli.conversation.requests import Request, has_replies, list_requests
-from ctxmode_cli.score.position import Place, PositionProfile, find_position_profile
-from ctxmode_cli.score.recall import FactPlaces, Probe, ProbePlan, probed_facts
+from ctxmode_cli.score.position import PositionProfile, find_position_profile
+from ctxmode_cli.score.recall import FactPlaces, probed_facts
+from ctxmode_cli.score.scores import Asked, Judge, Probes, Scores
 from ctxmode_cli.simulate.charges import Charge, Simulation
 from ctxmode_cli.tokens.counter import TokenCounter
 
@@ -37,25 +38,14 @@ class RequestRow(NamedTuple):
     """Validity checks that the mode's request fails; empty for every built-in mode."""
 
 
-class ProbeRow(NamedTuple):
-    """Whether one mode's request carries a fact that it needs."""
-
-    request: int
-    probe: Probe
-    place: Place | None
-    """The best of the fact's places in the prompt; None where it is not in context."""
-    went: str | None
-    """Where a fact went that is not in context (`FactPlaces.went`)."""
-
-
 @dataclass(frozen=True, slots=True)
 class ModeRows:
     """All that one mode did on one conversation."""
 
-    requests: list[RequestRow] = field(default_factory=list)
-    probes: list[ProbeRow] = field(default_factory=list)
-    charges: list[Charge | None] = field(default_factory=list)
+    requests: list[RequestRow]
+    charges: list[Charge | None]
     """Of each request; None for an unsendable one."""
+    scores: Scores
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +59,7 @@ class SessionReplay:
     completion_tokens: list[int | None]
     """Of each request's recorded reply; None for an open request."""
     modes: Mapping[str, ModeRows]
-    probes: int
-    unprobed: int
+    probes: Probes
     unmatched: list[int]
     """Facts that the matcher does not find where they are said to be stated."""
     record_faults: Counter[str]
@@ -99,56 +88,44 @@ class Replay:
         messages = conversation.messages
         history = History(self.counter, tools=conversation.tools, one_turn_per_user_message=not has_replies(messages))
         managers = [
-            (ContextManager(config, summarizer=self.summarizer, history=history), ModeRows())
-            for config in self.modes.values()
+            ContextManager(config, summarizer=self.summarizer, history=history) for config in self.modes.values()
         ]
-        facts = conversation.facts
-        places = FactPlaces(facts, messages, probed_facts(facts, every_turn=self.probe_every_turn))
-        plan = ProbePlan(facts, places, every_turn=self.probe_every_turn)
+        rows: list[list[RequestRow]] = [[] for _ in managers]
         requests = list_requests(messages)
         turns: list[int] = []
-        probes = 0
+        asked: list[Asked] = []
         for request in requests:
             for message in messages[len(history) : request.position]:
                 history.append(message)
-            turn = history.complete_turns
-            turns.append(turn)
-            due = plan.due(history.turns, request.position)
-            probes += len(due)
-            for manager, rows in managers:
-                row = _request_row(manager, request, turn)
-                rows.requests.append(row)
-                if due:
-                    rows.probes.extend(self._probe_rows(row, due, places, history))
-        plan.finish()
+            turns.append(history.complete_turns)
+            if not asked or asked[-1].turn_start != history.turn_start:
+                asked.append(Asked(request.index, history.turn_start, request.position))
+            for manager, made in zip(managers, rows, strict=True):
+                made.append(_request_row(manager, request, turns[-1]))
         for message in messages[len(history) :]:
             history.append(message)
         completion_tokens = [_completion_tokens(history, request) for request in requests]
         session = self.simulation.session(conversation, history, requests, turns, completion_tokens)
-        for manager, rows in managers:
-            contexts = [row.context for row in rows.requests]
-            rows.charges.extend(session.charge(contexts, blocking=manager.config.summary_call == "blocking"))
+        facts = conversation.facts
+        places = FactPlaces(facts, messages, probed_facts(facts, every_turn=self.probe_every_turn))
+        probes = Probes.of(facts, places, asked, history.turns, every_turn=self.probe_every_turn)
+        judge = Judge(probes, places, history, self.position_profile)
+        modes = {}
+        for (name, config), made in zip(self.modes.items(), rows, strict=True):
+            contexts = [row.context for row in made]
+            charges = session.charge(contexts, blocking=config.summary_call == "blocking")
+            modes[name] = ModeRows(made, charges, judge([contexts[request.request] for request in asked]))
         return SessionReplay(
             conversation=conversation,
             history=history,
             requests=requests,
             completion_tokens=completion_tokens,
-            modes=dict(zip(self.modes, (rows for _, rows in managers), strict=True)),
+            modes=modes,
             probes=probes,
-            unprobed=plan.unprobed,
             unmatched=places.unmatched,
             record_faults=record_faults(messages),
             clock=session.clock,
         )
-
-    def _probe_rows(
-        self, row: RequestRow, due: Sequence[Probe], places: FactPlaces, history: History
-    ) -> Iterator[ProbeRow]:
-        context, profile = row.context, self.position_profile
-        for probe in due:
-            place = None if context is None else places.best_place(probe.fact, context, history, profile)
-            went = places.went(probe.fact, context, history) if place is None else None
-            yield ProbeRow(row.request, probe, place, went)
 
 
 def _request_row(manager: ContextManager, request: Request, turn: int) -> RequestRow:
