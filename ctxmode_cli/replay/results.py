@@ -229,7 +229,7 @@ class Totals:
         costs = [cost_of(part.bill, part.summary_bill, simulation, config, cached=cached) for cached in (True, False)]
         cost, uncached = (0 if cost is None else round(cost.total * FIXED_POINT) for cost in costs)
         return Sums(
-            sessions=int(None not in costs),
+            sessions=1,
             cost=cost,
             cost_uncached=uncached,
             requests=len(part.tokens),

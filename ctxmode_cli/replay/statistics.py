@@ -42,9 +42,9 @@ class Sums(NamedTuple):
     """What one mode's measures are ratios of, in one conversation; whole numbers."""
 
     sessions: int
-    """1, where the session's cost is known."""
+    """1."""
     cost: int
-    """USD, summary calls included; in fixed point, as all that is not a count."""
+    """USD, summary calls included, 0 where a price is unknown; in fixed point, as all that is not a count."""
     cost_uncached: int
     requests: int
     """Sendable ones."""

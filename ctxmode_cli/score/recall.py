@@ -120,7 +120,7 @@ class FactPlaces:
         if context is None:
             return "unsendable"
         documents = documents_note(history) if history.documented else None
-        if documents is not None and documents not in context.pieces and self._in_note(fact, documents):
+        if documents is not None and self._in_note(fact, documents):
             return "documents"
         newest = said[bisect_left(said, history.turn_start) - 1]
         if newest < context.summarised:

@@ -181,6 +181,14 @@ def test_worst_conversations() -> None:
     assert breakdown.worst[0].lost_facts[0].fact == "the v0"
 
 
+def test_conversations_that_lose_alike_are_listed_by_their_ids() -> None:
+    """Of eleven that lose as much, the ten with the first ids are kept, whichever came first."""
+    breakdown = Breakdown()
+    for number in range(20, 9, -1):
+        breakdown.add(conversation(talk("x", "y"), fact("v", 0), id=str(number)), [row(0)])
+    assert [case.conversation for case in breakdown.worst] == [str(number) for number in range(10, 20)]
+
+
 def test_long_names_are_cut() -> None:
     """A log may hold whole documents in its names; sixty characters of each are kept."""
     breakdown = Breakdown()

@@ -14,6 +14,8 @@ from ctxmode_cli.context.config import ContextConfig
 from ctxmode_cli.conversation.parse import parse_conversation
 from ctxmode_cli.replay.results import Comparison, DataTotals, Histogram, ModeTotals, SummaryCalls, Totals
 from ctxmode_cli.replay.session import Replay
+from ctxmode_cli.replay.statistics import MEASURES
+from ctxmode_cli.score.position import Curve, PositionProfile
 from ctxmode_cli.score.recall import Recall
 from ctxmode_cli.summarize.extractive import ExtractiveSummarizer
 from ctxmode_cli.tokens.counter import TokenCounter
@@ -191,6 +193,41 @@ def test_totals_of_parts_add_up(target: int) -> None:
         assert total == together.modes[mode]
     assert together.modes["summary"].summary_calls != SummaryCalls()
     assert bool(together.modes["summary"].stepped_down) == (target == 1)
+
+
+# --- intervals ---
+
+
+def compared(*records: Mapping[str, Any]) -> Comparison:
+    """The comparison of records in all four modes, with half of what is in context used."""
+    configs = {mode: ContextConfig(mode=mode, sliding_turns=1) for mode in MODES}
+    half = PositionProfile("half", (1,), (Curve((0.0,), (0.5,)),))
+    replay = Replay(configs, COUNTER, ExtractiveSummarizer(COUNTER), simulation(), position_profile=half)
+    totals = Totals(replay)
+    for record in records:
+        totals.add(replay(parse_conversation(record, where="logs:1", default_id="a")))
+    return Comparison(
+        "gpt-4o", "o200k_base", 128_000, 0, "full", configs, totals.data, totals.modes, [], simulation(),
+        replicates=totals.replicates,
+    )  # fmt: skip
+
+
+def test_interval_of_two_conversations() -> None:
+    """Of two conversations each interval goes from the figure of the one alone to that of the other."""
+    other = {
+        **FOUR_TURNS,
+        "id": "b",
+        "messages": talk("red", "ok", "blue tea " * 20, "ok", "and?", "fine", "red", "so"),
+    }
+    both = compared(FOUR_TURNS, other)
+    parts = compared(FOUR_TURNS), compared(other)
+    for mode in MODES:
+        for measure in MEASURES:
+            low, high = sorted(part.value(mode, measure) or Fraction() for part in parts)
+            expected = pytest.approx((float(both.value(mode, measure) or 0), float(low), float(high)), abs=1e-8)
+            assert both.interval(mode, measure) == expected, (mode, measure)
+        assert both.value(mode, "recall.modelled") == (both.value(mode, "recall.in_context") or 0) / 2
+    assert both.value("full", "cost_usd.per_session") != both.value("full", "cost_usd.per_session_uncached")
 
 
 # --- between floor and ceiling ---

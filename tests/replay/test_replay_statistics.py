@@ -132,6 +132,15 @@ def test_other_measures(
     assert replicates_of(sums).interval("m", measure, value) == pytest.approx((float(value), *ends))
 
 
+def test_fixed_point_moves_no_figure_out_of_its_interval() -> None:
+    """A third of the facts, in every conversation, is a third in every replicate, but for the ninth digit."""
+    third = replicates_of({str(number): {"m": facts(1 / 3, 1)} for number in range(5)})
+    interval = third.interval("m", "recall.in_context", Fraction(1, 3))
+    assert interval == pytest.approx((1 / 3, 1 / 3, 1 / 3))
+    assert interval is not None
+    assert interval.low <= 1 / 3 <= interval.high
+
+
 # --- nothing to tell ---
 
 
