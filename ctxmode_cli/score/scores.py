@@ -109,13 +109,15 @@ def _can_be_judged(facts: Sequence[Fact], places: FactPlaces, requests: Sequence
     can: Flags = (stated < starts[:, None]) & (superseded >= stops[:, None])
     said_fact, said_at = places.occurrences
     asked = np.searchsorted(stops, said_at, side="right")
-    while True:  # once, unless turns were joined since: then an occurrence is in the input of several requests
-        inside = asked < len(requests)
-        inside[inside] = starts[asked[inside]] <= said_at[inside]
-        if not inside.any():
-            return can
+    one_input_each = bool((np.diff(starts) > 0).all())  # unless turns were joined since
+    while True:
+        within = asked < len(requests)
+        asked, said_fact, said_at = asked[within], said_fact[within], said_at[within]
+        inside = starts[asked] <= said_at
         can[asked[inside], said_fact[inside]] = False
-        asked, said_fact, said_at = asked[inside] + 1, said_fact[inside], said_at[inside]
+        if one_input_each or not len(asked):
+            return can
+        asked = asked + 1
 
 
 def _labelled(facts: Sequence[Fact], requests: Sequence[Asked]) -> tuple[Flags, int]:
