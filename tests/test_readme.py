@@ -135,8 +135,8 @@ def test_the_configuration_shown_is_one(name: str, tmp_path: Path) -> None:
     lines = sorted(code for code in inline_code(name) if " = " in code)
     (tmp_path / "ctxmode.toml").write_text("\n".join(lines), encoding="utf-8")
     config = read_config(tmp_path, None)
-    assert config.options == {"model": "gpt-4.1"}
     [mode] = config.modes
+    assert config.options == {"model": "gpt-4.1", "modes": f"full,{mode}"}
     assert f"--modes full,{mode}" in inline_code(name)
 
 
@@ -155,7 +155,7 @@ def test_the_tour_runs_as_shown(name: str, tmp_path: Path) -> None:
     [log] = blocks(name, "json")
     (tmp_path / "logs.jsonl").write_text(log, encoding="utf-8")
     tour = [words[1:] for words in commands(name) if words[0] == "ctxmode"]
-    assert [arguments[0] for arguments in tour] == ["compare", "replay", "compare", "tokenizer-check"]
+    assert [arguments[0] for arguments in tour] == ["compare", "replay", "compare", "tokenizer-check", "inspect"]
     outputs = []
     for arguments in tour:
         result = subprocess.run(

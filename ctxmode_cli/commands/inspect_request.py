@@ -83,7 +83,7 @@ def inspect(
 
         shown = inspection_text(session, replay, chosen, views, width=terminal_width(), colour=wants_colour())
         write_result(shown)
-    missing = list(_not_evaluated(options, session.probes, [view.cost is None for view in views]))
+    missing = list(_not_evaluated(options, len(session.probes), [view.cost is None for view in views]))
     for what in missing:
         note(f"error: {what}")
     if missing:

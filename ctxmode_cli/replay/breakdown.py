@@ -1,15 +1,17 @@
 """What is lost, by what it is and where it goes: the probes of one mode by age, position, kind, language and source."""
 
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ctxmode_cli.conversation.conversation import Conversation
-from ctxmode_cli.replay.session import ProbeRow
-from ctxmode_cli.score.position import USE_UNITS, Place
+from ctxmode_cli.score.position import USE_UNITS
+from ctxmode_cli.score.scores import WENT, Scores
 
 AXES = ("age", "position", "kind", "lang", "source")
 MAX_VALUES = 256
@@ -23,7 +25,10 @@ UNNAMED = ""
 
 _OLDEST = (2, 5, 10, 20)
 _AGES = ("1-2", "3-5", "6-10", "11-20", ">20")
-_THIRDS = ("first third", "middle third", "last third")
+_PART = 10**9
+"""Of a fact; what a conversation loses is told to that, since exact fractions of many probes are slow to add."""
+_THIRDS = 3
+_BANDS = ("head", "first third", "middle third", "last third", "not in context")
 
 
 def short(text: str, length: int = MAX_NAME) -> str:
@@ -95,7 +100,7 @@ class LostFact(NamedTuple):
     request: int
     """The first one that needed it and did not have it."""
     went: str
-    """Where it went, for that request (`FactPlaces.went`)."""
+    """Where it went, for that request (`WENT`)."""
 
 
 class WorstCase(NamedTuple):
@@ -133,56 +138,57 @@ class Breakdown:
         self._keep_worst([*self.worst, *other.worst])
         return self
 
-    def add(self, conversation: Conversation, probes: Sequence[ProbeRow]) -> None:
+    def add(self, conversation: Conversation, scores: Scores) -> None:
         """Count the probes of one conversation."""
-        if not probes:
+        probes = scores.probes
+        if not len(probes):
             return
-        age, position, kind, lang, source = (self.axes[axis].share for axis in AXES)
-        together = Share()
-        for row in probes:
-            place = row.place
-            use = 0 if place is None else place.units
-            value = short(conversation.facts[row.probe.fact].kind)
-            for share in (together, age(age_band(row.probe.age_turns)), position(position_band(place)), kind(value)):
-                share.probes += 1
-                share.hits += place is not None
-                share.use += use
-        for about in (lang(short(conversation.lang or UNNAMED)), source(short(conversation.source or UNNAMED))):
-            about.add(together)
-        missed = [row for row in probes if row.went is not None]
-        self.went.update(row.went for row in missed if row.went is not None)
-        if missed:
-            self._add_case(conversation, probes, missed)
+        kinds = [short(fact.kind) for fact in conversation.facts]
+        names = {kind: number for number, kind in enumerate(dict.fromkeys(kinds))}
+        kind = np.array([names[kind] for kind in kinds])[probes.fact]
+        bands = np.where(scores.in_context, _band_of(scores.position), len(_BANDS) - 1)
+        self._count("age", _AGES, np.searchsorted(_OLDEST, probes.age_turns), scores)
+        self._count("position", _BANDS, bands, scores)
+        self._count("kind", tuple(names), kind, scores)
+        together = np.zeros(len(probes), dtype=np.int64)
+        self._count("lang", (short(conversation.lang or UNNAMED),), together, scores)
+        self._count("source", (short(conversation.source or UNNAMED),), together, scores)
+        lost = np.bincount(scores.went[~scores.in_context], minlength=len(WENT))
+        self.went.update({WENT[index]: count for index, count in enumerate(lost.tolist()) if count})
+        if lost.any():
+            self._add_case(conversation, scores)
 
-    def _add_case(self, conversation: Conversation, probes: Sequence[ProbeRow], missed: Sequence[ProbeRow]) -> None:
-        needed = Counter(row.probe.fact for row in probes)
-        lacking = Counter(row.probe.fact for row in missed)
-        lost = sum((Fraction(count, needed[fact]) for fact, count in lacking.items()), Fraction())
+    def _count(self, axis: str, values: Sequence[str], band: NDArray[np.int64], scores: Scores) -> None:
+        """Count probes on one axis: `band` is the index of each probe's value."""
+        sums = (np.bincount(band, weights, len(values)) for weights in (None, scores.in_context, scores.units))
+        for value, probes, hits, use in zip(values, *(column.tolist() for column in sums), strict=True):
+            if probes:
+                self.axes[axis].share(value).add(Share(probes, round(hits), round(use)))
+
+    def _add_case(self, conversation: Conversation, scores: Scores) -> None:
+        probes = scores.probes
+        needed = np.bincount(probes.fact)
+        lacking = np.bincount(probes.fact, ~scores.in_context)
+        by_needed = np.bincount(needed, lacking).tolist()
+        lost = Fraction(sum(round(count) * _PART // each for each, count in enumerate(by_needed) if count), _PART)
         if len(self.worst) == MAX_WORST and lost < self.worst[-1].lost:
             return
-        first = {row.probe.fact: row for row in reversed(missed)}
-        facts = conversation.facts
-        listed = tuple(
-            LostFact(
-                short(facts[fact].id), short(facts[fact].kind), short(facts[fact].value), row.request, row.went or ""
-            )
-            for fact, row in sorted(first.items())[:MAX_WORST]
-        )
-        self._keep_worst([*self.worst, WorstCase(lost, short(conversation.id), len(needed), listed)])
+        missed, first = np.unique(probes.fact[~scores.in_context], return_index=True)
+        went = scores.went[~scores.in_context][first]
+        asked = probes.asked[~scores.in_context][first]
+        listed = []
+        for index, request, where in zip(missed.tolist(), asked.tolist(), went.tolist(), strict=True):
+            fact = conversation.facts[index]
+            names = short(fact.id), short(fact.kind), short(fact.value)
+            listed.append(LostFact(*names, probes.requests[request].request, WENT[where]))
+        case = WorstCase(lost, short(conversation.id), int((needed > 0).sum()), tuple(listed[:MAX_WORST]))
+        self._keep_worst([*self.worst, case])
 
     def _keep_worst(self, cases: list[WorstCase]) -> None:
         self.worst = sorted(cases, key=lambda case: case.rank)[:MAX_WORST]
 
 
-def age_band(turns: int) -> str:
-    """The band of an age in turns."""
-    return _AGES[bisect_left(_OLDEST, turns)]
-
-
-def position_band(place: Place | None) -> str:
-    """In which part of the prompt a fact stands."""
-    if place is None:
-        return "not in context"
-    if not place.position:
-        return "head"
-    return _THIRDS[min(int(place.position * len(_THIRDS)), len(_THIRDS) - 1)]
+def _band_of(positions: NDArray[np.float64]) -> NDArray[np.int64]:
+    """By index of `_BANDS`, in which part of the prompt each place is."""
+    thirds = np.minimum(np.nan_to_num(positions) * _THIRDS, _THIRDS - 1).astype(np.int64) + 1
+    return np.where(positions == 0, 0, thirds)

@@ -130,7 +130,7 @@ class TurnTotals:
 def _by_turn(rows: ModeRows) -> dict[int, ModeRows]:
     parts: dict[int, ModeRows] = {}
     for row, charge in zip(rows.requests, rows.charges, strict=True):
-        part = parts.setdefault(row.turn, ModeRows())
+        part = parts.setdefault(row.turn, ModeRows([], [], rows.scores, []))  # made sessions have no facts to probe
         part.requests.append(row)
         part.charges.append(charge)
     return parts

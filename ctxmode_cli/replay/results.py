@@ -15,7 +15,7 @@ from ctxmode_cli.replay.breakdown import Breakdown, short
 from ctxmode_cli.replay.harm_totals import HarmTotals
 from ctxmode_cli.replay.session import ModeRows, Replay, SessionReplay
 from ctxmode_cli.replay.statistics import FIXED_POINT, Interval, Replicates, Sums
-from ctxmode_cli.score.position import USE_UNITS, Place, PositionProfile, find_position_profile
+from ctxmode_cli.score.position import USE_UNITS, PositionProfile, find_position_profile
 from ctxmode_cli.score.recall import Recall
 from ctxmode_cli.simulate.charges import Simulation
 from ctxmode_cli.simulate.rates import Bill
@@ -142,10 +142,8 @@ class ModeTotals:
         self.summary_bill += summary_bill
         latencies = [charge.latency_ms for charge in charges if charge.latency_ms is not None]
         self.latency_ms.counts.update(latencies)
-        places: dict[int, list[Place | None]] = {}
-        for row in rows.probes:
-            places.setdefault(row.probe.fact, []).append(row.place)
-        recall = Recall.of_facts(places)
+        scores = rows.scores
+        recall = Recall.of_facts(scores.probes.fact, scores.in_context, scores.units)
         self.recall += recall
         return SessionPart(tokens, latencies, bill, summary_bill, recall)
 
@@ -188,8 +186,8 @@ class DataTotals:
         self.requests += len(session.requests)
         self.open_requests += sum(request.is_open for request in session.requests)
         self.facts += len(conversation.facts)
-        self.probes += session.probes
-        self.unprobed += session.unprobed
+        self.probes += len(session.probes)
+        self.unprobed += session.probes.unprobed
         self.record_faults.update(session.record_faults)
         self.clocks[session.clock] += 1
         self.unmatched_facts += len(session.unmatched)
@@ -226,7 +224,7 @@ class Totals:
         for name, rows in session.modes.items():
             part = self.modes.setdefault(name, ModeTotals()).add(rows)
             sums[name] = self._sums(name, part)
-            self.breakdowns.setdefault(name, Breakdown()).add(session.conversation, rows.probes)
+            self.breakdowns.setdefault(name, Breakdown()).add(session.conversation, rows.scores)
             self.harm.setdefault(name, HarmTotals()).add(session.conversation, rows.harm)
         self.replicates.add(session.conversation.id, sums)
 

@@ -170,16 +170,16 @@ class RunFolder:
                 )
                 if row.context and row.context.call and charge and charge.call:
                     self._summaries.append(key | self._called(row.context.call, charge.call))
-            for probe_row in rows.probes:
-                fact, place = session.conversation.facts[probe_row.probe.fact], probe_row.place
+            for score in rows.scores:
+                fact, place = session.conversation.facts[score.fact], score.place
                 self._probes.append(
                     {
                         "conversation_id": conversation_id,
                         "fact_id": _utf8(fact.id),
                         "kind": _utf8(fact.kind),
                         "mode": mode,
-                        "request": probe_row.request,
-                        "age_turns": probe_row.probe.age_turns,
+                        "request": score.request,
+                        "age_turns": score.age_turns,
                         "position": None if place is None else place.position,
                         "in_context": place is not None,
                         "modelled": 0.0 if place is None else place.use,

@@ -1,7 +1,7 @@
 """One conversation walks in; for each mode, rows walk out."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import NamedTuple
@@ -18,8 +18,9 @@ from ctxmode_cli.conversation.conversation import Conversation
 from ctxmode_cli.conversation.requests import Request, has_replies, list_requests
 from ctxmode_cli.language.statements import StatementReader
 from ctxmode_cli.score.harm import Harm, HarmFinder, Supersessions
-from ctxmode_cli.score.position import Place, PositionProfile, find_position_profile
-from ctxmode_cli.score.recall import FactPlaces, Probe, ProbePlan, probed_facts
+from ctxmode_cli.score.position import PositionProfile, find_position_profile
+from ctxmode_cli.score.recall import FactPlaces, probed_facts
+from ctxmode_cli.score.scores import Asked, Judge, Probes, Scores
 from ctxmode_cli.simulate.charges import Charge, Simulation
 from ctxmode_cli.tokens.counter import TokenCounter
 
@@ -39,26 +40,15 @@ class RequestRow(NamedTuple):
     """Validity checks that the mode's request fails; empty for every built-in mode."""
 
 
-class ProbeRow(NamedTuple):
-    """Whether one mode's request carries a fact that it needs."""
-
-    request: int
-    probe: Probe
-    place: Place | None
-    """The best of the fact's places in the prompt; None where it is not in context."""
-    went: str | None
-    """Where a fact went that is not in context (`FactPlaces.went`)."""
-
-
 @dataclass(frozen=True, slots=True)
 class ModeRows:
     """All that one mode did on one conversation."""
 
-    requests: list[RequestRow] = field(default_factory=list)
-    probes: list[ProbeRow] = field(default_factory=list)
-    charges: list[Charge | None] = field(default_factory=list)
+    requests: list[RequestRow]
+    charges: list[Charge | None]
     """Of each request; None for an unsendable one."""
-    harm: list[Harm] = field(default_factory=list)
+    scores: Scores
+    harm: list[Harm]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +62,9 @@ class SessionReplay:
     completion_tokens: list[int | None]
     """Of each request's recorded reply; None for an open request."""
     modes: Mapping[str, ModeRows]
+    probes: Probes
     places: FactPlaces
     """Where the facts are said that recall and harm look for."""
-    probes: int
-    unprobed: int
     unmatched: list[int]
     """Facts that the matcher does not find where they are said to be stated."""
     record_faults: Counter[str]
@@ -103,68 +92,51 @@ class Replay:
         """Every request of the conversation through every mode."""
         messages = conversation.messages
         history = History(self.counter, tools=conversation.tools, one_turn_per_user_message=not has_replies(messages))
-        facts = conversation.facts
-        probed = probed_facts(facts, every_turn=self.probe_every_turn)
-        supersessions = Supersessions.of(facts)
-        places = FactPlaces(facts, messages, supersessions.wanted(probed))
-        reader = StatementReader(facts, messages)
         managers = [
-            (
-                ContextManager(config, summarizer=self.summarizer, history=history),
-                HarmFinder(facts, supersessions, places, reader),
-                ModeRows(),
-            )
-            for config in self.modes.values()
+            ContextManager(config, summarizer=self.summarizer, history=history) for config in self.modes.values()
         ]
-        plan = ProbePlan(facts, places, every_turn=self.probe_every_turn)
+        rows: list[list[RequestRow]] = [[] for _ in managers]
         requests = list_requests(messages)
         turns: list[int] = []
-        probes = 0
+        asked: list[Asked] = []
         for request in requests:
             for message in messages[len(history) : request.position]:
                 history.append(message)
-            turn = history.complete_turns
-            turns.append(turn)
-            due = plan.due(history.turns, request.position)
-            probes += len(due)
-            for manager, harm, rows in managers:
-                row = _request_row(manager, request, turn)
-                rows.requests.append(row)
-                found = list(self._probe_rows(row, due, places, history)) if due else []
-                rows.probes.extend(found)
-                lost = [one.probe.fact for one in found if one.place is None]
-                if facts and row.context is not None and (lost or row.context.summarised):
-                    rows.harm.extend(harm.find(request.index, row.context, lost))
-        plan.finish()
+            turns.append(history.complete_turns)
+            if not asked or asked[-1].turn_start != history.turn_start:
+                asked.append(Asked(request.index, history.turn_start, request.position))
+            for manager, made in zip(managers, rows, strict=True):
+                made.append(_request_row(manager, request, turns[-1]))
         for message in messages[len(history) :]:
             history.append(message)
         completion_tokens = [_completion_tokens(history, request) for request in requests]
         session = self.simulation.session(conversation, history, requests, turns, completion_tokens)
-        for manager, _, rows in managers:
-            contexts = [row.context for row in rows.requests]
-            rows.charges.extend(session.charge(contexts, blocking=manager.config.summary_call == "blocking"))
+        facts = conversation.facts
+        probed = probed_facts(facts, every_turn=self.probe_every_turn)
+        supersessions = Supersessions.of(facts)
+        places = FactPlaces(facts, messages, supersessions.wanted(probed))
+        probes = Probes.of(facts, places, asked, history.turns, every_turn=self.probe_every_turn)
+        judge = Judge(probes, places, history, self.position_profile)
+        reader = StatementReader(facts, messages)
+        modes = {}
+        for (name, config), made in zip(self.modes.items(), rows, strict=True):
+            contexts = [row.context for row in made]
+            charges = session.charge(contexts, blocking=config.summary_call == "blocking")
+            scores = judge([contexts[request.request] for request in asked])
+            harm = HarmFinder(facts, supersessions, places, reader)(contexts, scores)
+            modes[name] = ModeRows(made, charges, scores, harm)
         return SessionReplay(
             conversation=conversation,
             history=history,
             requests=requests,
             completion_tokens=completion_tokens,
-            modes=dict(zip(self.modes, (rows for _, _, rows in managers), strict=True)),
-            places=places,
+            modes=modes,
             probes=probes,
-            unprobed=plan.unprobed,
-            unmatched=[fact for fact in places.unmatched if fact in set(probed)],
+            places=places,
+            unmatched=sorted(set(places.unmatched).intersection(probed)),
             record_faults=record_faults(messages),
             clock=session.clock,
         )
-
-    def _probe_rows(
-        self, row: RequestRow, due: Sequence[Probe], places: FactPlaces, history: History
-    ) -> Iterator[ProbeRow]:
-        context, profile = row.context, self.position_profile
-        for probe in due:
-            place = None if context is None else places.best_place(probe.fact, context, history, profile)
-            went = places.went(probe.fact, context, history) if place is None else None
-            yield ProbeRow(row.request, probe, place, went)
 
 
 def _request_row(manager: ContextManager, request: Request, turn: int) -> RequestRow:

@@ -14,9 +14,10 @@ from ctxmode_cli.conversation.message import Message
 from ctxmode_cli.language.explain import explain, why_missing
 from ctxmode_cli.language.matching import message_text
 from ctxmode_cli.language.statements import StatementReader
-from ctxmode_cli.replay.session import ProbeRow, Replay, SessionReplay
+from ctxmode_cli.replay.session import Replay, SessionReplay
 from ctxmode_cli.score.harm import STALE, contradictions
 from ctxmode_cli.score.recall import Carrier
+from ctxmode_cli.score.scores import Score
 from ctxmode_cli.simulate.charges import Charge
 
 
@@ -165,7 +166,7 @@ def inspect_request(session: SessionReplay, replay: Replay, mode: str, request: 
     row, charge = rows.requests[request], rows.charges[request]
     context = row.context
     config = replay.modes[mode]
-    probes = [probe for probe in rows.probes if probe.request == request]
+    scores = [score for score in rows.scores if score.request == request]
     return Inspection(
         mode=mode,
         turn=row.turn,
@@ -183,7 +184,7 @@ def inspect_request(session: SessionReplay, replay: Replay, mode: str, request: 
         dropped=() if context is None else tuple(_dropped(context, history)),
         charge=charge,
         cost=_cost(charge, replay),
-        facts=tuple(_fact(probe, context, session) for probe in probes),
+        facts=tuple(_fact(score, context, session) for score in scores),
         stale=tuple(_stale(session, mode, request)),
     )
 
@@ -242,17 +243,17 @@ def _why(index: int, context: Context, turn_start: int) -> str:
     return "budget" if index >= context.wanted else "window"
 
 
-def _fact(row: ProbeRow, context: Context | None, session: SessionReplay) -> FactView:
-    fact = session.conversation.facts[row.probe.fact]
-    carriers = () if context is None else session.places.carriers(row.probe.fact, context)
+def _fact(score: Score, context: Context | None, session: SessionReplay) -> FactView:
+    fact = session.conversation.facts[score.fact]
+    carriers = () if context is None else session.places.carriers(score.fact, context)
     places = tuple(_place(fact, carrier, context, session.history) for carrier in carriers if context is not None)
     stated = session.conversation.messages[fact.stated_at]
     return FactView(
         fact,
-        row.probe.age_turns,
-        row.went,
-        None if session.places.is_found(row.probe.fact) else why_missing(fact, message_text(stated)),
-        None if row.place is None else row.place.use,
+        score.age_turns,
+        score.went,
+        None if session.places.is_found(score.fact) else why_missing(fact, message_text(stated)),
+        None if score.place is None else score.place.use,
         places,
     )
 

@@ -11,14 +11,18 @@ it: a line that the next summary takes over is no new statement. What was supers
 not contradicted by its successor; what was said after the summary it could not know.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
+
+import numpy as np
 
 from ctxmode_cli.context.context import Context
 from ctxmode_cli.context.history import Note
 from ctxmode_cli.conversation.conversation import Fact
 from ctxmode_cli.language.statements import StatementReader, is_question
 from ctxmode_cli.score.recall import Carrier, FactPlaces
+from ctxmode_cli.score.scores import Scores
 
 STALE, CONTRADICTED = HARMS = ("stale", "contradicted")
 
@@ -113,6 +117,27 @@ class HarmFinder:
         self._still_told: list[tuple[int, str]] = []
         """Superseded facts that the last summary says, each with its line."""
         self._seen: set[tuple[int, str]] = set()
+
+    def __call__(self, contexts: Sequence[Context | None], scores: Scores) -> list[Harm]:
+        """All harm in a conversation.
+
+        Args:
+            contexts: What each request sends; None where nothing can be.
+            scores: What became of each probe.
+        """
+        if not self._facts:
+            return []
+        probes = scores.probes
+        lost: defaultdict[int, list[int]] = defaultdict(list)
+        changed = np.isin(probes.fact, list(self._supersessions.older)) & ~scores.in_context
+        for asked, fact in zip(probes.asked[changed].tolist(), probes.fact[changed].tolist(), strict=True):
+            lost[probes.requests[asked].request].append(fact)
+        return [
+            harm
+            for request, context in enumerate(contexts)
+            if context is not None and (context.summarised or request in lost)
+            for harm in self.find(request, context, lost.get(request, ()))
+        ]
 
     def find(self, request: int, context: Context, lost: Iterable[int]) -> list[Harm]:
         """The harm in the next request.

@@ -1,13 +1,18 @@
 """How likely a model uses a fact, by where in the prompt it stands: named position-and-length profiles."""
 
-from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ctxmode_cli.errors import CtxmodeError
 from ctxmode_cli.profiles import DESCRIPTION, LIST, NUMBER, ProfileFiles, check_table
+
+Ints: TypeAlias = NDArray[np.int64]
+Floats: TypeAlias = NDArray[np.float64]
 
 _KIND = "position profile"
 _FILES = ProfileFiles(_KIND, "score/position", DESCRIPTION | {"length": LIST})
@@ -15,6 +20,7 @@ _LENGTH_KEYS = {"prompt_tokens": NUMBER, "position": LIST, "use": LIST}
 
 
 USE_UNITS = 1_000_000
+"""Use probabilities are added up as whole numbers of these, so that sums are exact in any order."""
 
 
 class Place(NamedTuple):
@@ -25,11 +31,6 @@ class Place(NamedTuple):
     use: float
     """How likely a model uses it there, from 0 to 1."""
 
-    @property
-    def units(self) -> int:
-        """The same in whole millionths, which are added up: so sums are exact in any order."""
-        return round(self.use * USE_UNITS)
-
 
 class Curve(NamedTuple):
     """Use probability by position, in prompts of one length: linear between the knots, held outside."""
@@ -38,16 +39,6 @@ class Curve(NamedTuple):
     """Knots, rising: shares of the prompt's tokens that come before the fact."""
     use: tuple[float, ...]
     """Probabilities at the knots."""
-
-    def at(self, position: float) -> float:
-        """The probability that a fact at `position` is used."""
-        positions, use = self
-        after = bisect_right(positions, position)
-        if after == 0 or after == len(positions):
-            return use[after - (after > 0)]
-        start, stop = positions[after - 1], positions[after]
-        share = (position - start) / (stop - start)
-        return use[after - 1] * (1 - share) + use[after] * share
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,19 +57,22 @@ class PositionProfile:
     note: str = ""
     """What a reader of the figures must know, such as what they were fitted to."""
 
-    def place(self, before: int, prompt_tokens: int) -> Place:
-        """The place behind `before` of the prompt's tokens.
+    def use(self, positions: Floats, prompt_tokens: Ints) -> Floats:
+        """How likely a fact is used at each of some positions, in prompts of so many tokens.
 
         Between the known lengths use is linear in the length; outside it is that of the nearest one.
         """
-        position = before / prompt_tokens
-        after = bisect_right(self.lengths, prompt_tokens)
-        if after == 0 or after == len(self.lengths):
-            return Place(position, self.curves[after - (after > 0)].at(position))
-        start, stop = self.lengths[after - 1], self.lengths[after]
-        share = (prompt_tokens - start) / (stop - start)
-        shorter, longer = self.curves[after - 1].at(position), self.curves[after].at(position)
-        return Place(position, shorter * (1 - share) + longer * share)
+        lengths, last = np.array(self.lengths), len(self.lengths) - 1
+        longer = np.searchsorted(lengths, prompt_tokens, side="right")
+        shorter, longer = np.maximum(longer - 1, 0), np.minimum(longer, last)
+        gap = np.maximum(lengths[longer] - lengths[shorter], 1)
+        share = np.clip((prompt_tokens - lengths[shorter]) / gap, 0, 1)
+        use = np.zeros(len(positions))
+        for index, curve in enumerate(self.curves):
+            weight = np.where(shorter == index, 1 - share, 0) + np.where(longer == index, share, 0)
+            [met] = np.nonzero(weight)
+            use[met] += weight[met] * np.interp(positions[met], curve.positions, curve.use)
+        return use
 
 
 def position_profile_names() -> list[str]:

@@ -11,28 +11,20 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from operator import attrgetter
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ctxmode_cli.context.context import Context
-from ctxmode_cli.context.history import History, Note
-from ctxmode_cli.context.steps.documents import documents_note
+from ctxmode_cli.context.history import Note
 from ctxmode_cli.conversation.conversation import Fact
 from ctxmode_cli.conversation.message import Message
 from ctxmode_cli.language.matching import FactMatcher
-from ctxmode_cli.score.position import USE_UNITS, Place, PositionProfile
+from ctxmode_cli.score.position import USE_UNITS
 
-WENT = ("window", "summary", "budget", "documents", "unsendable", "unmatched")
-"""Where a fact goes that is not in context, as `FactPlaces.went` says it."""
-
-
-class Probe(NamedTuple):
-    """A request that needs a fact."""
-
-    fact: int
-    """Index of the fact within its conversation."""
-    age_turns: int
-    """Turns between saying and needing."""
+Ints: TypeAlias = NDArray[np.int64]
+Flags: TypeAlias = NDArray[np.bool_]
 
 
 class Carrier(NamedTuple):
@@ -58,113 +50,52 @@ class FactPlaces:
     """
 
     def __init__(self, facts: Sequence[Fact], messages: Sequence[Message], wanted: Sequence[int]) -> None:
+        self.count = len(facts)
+        """How many facts there are, those that are not looked for among them."""
+        self._wanted = wanted
         self._matcher = FactMatcher([facts[index] for index in wanted])
-        self._number = {index: number for number, index in enumerate(wanted)}
         places = self._matcher.locate(messages)
-        self._positions = {index: places.get(number, []) for number, index in enumerate(wanted)}
-        self.unmatched = [index for index in wanted if facts[index].stated_at not in self._positions[index]]
+        positions = {index: places.get(number, []) for number, index in enumerate(wanted)}
+        self.unmatched = [index for index in wanted if facts[index].stated_at not in positions[index]]
         """Wanted facts that the matcher does not find where the label says: never counted as in context."""
         for index in self.unmatched:
-            self._positions[index] = []
+            positions[index] = []
+        self._positions = positions
+        said = [(index, position) for index in sorted(positions) for position in positions[index]]
+        self.occurrences = np.array(said, dtype=np.int64).reshape(-1, 2).T
+        """Facts, rising, and the positions of the messages that say them, rising for each fact."""
+        self._unmatched = set(self.unmatched)
         self._line_facts: dict[str, set[int]] = {}
-        self._note_facts: dict[str, set[int]] = {}
+        self._note_facts: dict[str, list[int]] = {}
+
+    def facts_in_note(self, note: Note) -> list[int]:
+        """Indexes of the facts that a generated note says."""
+        facts = self._note_facts.get(note.text)
+        if facts is None:
+            found = {self._wanted[number] for number in set().union(*self._facts_in_lines(_lines(note)))}
+            facts = self._note_facts[note.text] = sorted(found - self._unmatched)
+        return facts
 
     def is_found(self, fact: int) -> bool:
-        """Whether the matcher finds a fact where the label says that it is stated."""
+        """Whether the matcher finds a wanted fact where the label says that it is stated."""
         return bool(self._positions[fact])
 
-    def said_within(self, fact: int, start: int, stop: int) -> bool:
-        """Whether a message in the range says the fact."""
-        positions = self._positions[fact]
-        first = bisect_left(positions, start)
-        return first < len(positions) and positions[first] < stop
-
-    def best_place(self, fact: int, context: Context, history: History, profile: PositionProfile) -> Place | None:
-        """Where a fact stands best of all its places in a prompt, the current input left out; None if in none.
-
-        The head, position 0, is what stands before all history: system messages, and a summary. System messages that
-        were recorded amid the history that is sent stand where they stand. Tool schemas are the prompt's first tokens.
-
-        Args:
-            fact: Its index.
-            context: What is sent.
-            history: What it was built from.
-            profile: Says which place is best.
-        """
-        said = self._positions[fact]
-        if not said:
-            return None
-        found: list[int] = []  # tokens before each place
-        notes: list[tuple[Note, int]] = []
-        tokens = history.fixed_tokens - history.counter.REPLY_TOKENS
-        for piece in context.pieces:
-            if isinstance(piece, Note):
-                notes.append((piece, 0 if piece.purpose == "summary" else tokens))
-            elif piece.purpose != "input":
-                first = bisect_left(said, piece.start)
-                carriers = said[first : bisect_left(said, piece.stop, first)]
-                if piece.purpose == "system":
-                    found.extend(0 for _ in carriers)
-                else:
-                    before = tokens - history.tokens_before[piece.start]
-                    found.extend(before + history.tokens_before[position] for position in carriers)
-            tokens += piece.tokens
-        prompt_tokens = context.prompt_tokens
-        best = max((profile.place(tokens, prompt_tokens) for tokens in found), key=attrgetter("use"), default=None)
-        for note, before in notes:  # last, since notes must be read first
-            place = profile.place(before, prompt_tokens)
-            if (best is None or place.use > best.use) and self._in_note(fact, note):
-                best = place
-        return best
-
     def carriers(self, fact: int, context: Context) -> Iterator[Carrier]:
-        """All that carries a fact in a request, in the order in which it is sent, the current input left out."""
+        """All that carries a wanted fact in a request, in the order in which it is sent, the current input left out."""
         said = self._positions[fact]
         if not said:
             return
         for number, piece in enumerate(context.pieces):
             if isinstance(piece, Note):
-                lines = _lines(piece)
-                for line, facts in zip(lines, self._facts_in_lines(lines), strict=True):
-                    if self._number[fact] in facts:
-                        yield Carrier(number, piece.purpose, None, line)
+                if fact in self.facts_in_note(piece):
+                    lines = _lines(piece)
+                    for line, found in zip(lines, self._facts_in_lines(lines), strict=True):
+                        if fact in (self._wanted[index] for index in found):
+                            yield Carrier(number, piece.purpose, None, line)
             elif piece.purpose != "input":
                 first = bisect_left(said, piece.start)
                 for position in said[first : bisect_left(said, piece.stop, first)]:
                     yield Carrier(number, piece.purpose, position, "")
-
-    def went(self, fact: int, context: Context | None, history: History) -> str:
-        """Where a fact went that is not in context: what became of the newest message before this turn that says it.
-
-        Args:
-            fact: Its index.
-            context: What is sent; None where nothing can be.
-            history: What it was built from.
-
-        Returns:
-            `unmatched` (the fact is not found where its label says), `unsendable`, `documents` (those
-            that were retrieved for this turn have it, and they were dropped), `summary` (the message was summarised, and the
-            summary does not say it), `budget` (the mode wanted the message and the budget cut it), or `window` (the mode
-            did not want it).
-        """
-        said = self._positions[fact]
-        if not said:
-            return "unmatched"
-        if context is None:
-            return "unsendable"
-        documents = documents_note(history) if history.documented else None
-        if documents is not None and self._in_note(fact, documents):
-            return "documents"
-        newest = said[bisect_left(said, history.turn_start) - 1]
-        if newest < context.summarised:
-            return "summary"
-        return "budget" if newest >= context.wanted else "window"
-
-    def _in_note(self, fact: int, note: Note) -> bool:
-        facts = self._note_facts.get(note.text)
-        if facts is None:
-            facts = self._note_facts[note.text] = set().union(*self._facts_in_lines(_lines(note)))
-        return self._number[fact] in facts
 
     def _facts_in_lines(self, lines: Sequence[str]) -> list[set[int]]:
         """The facts in each line of a note; most lines of a running summary come again in the next."""
@@ -181,70 +112,6 @@ def _lines(note: Note) -> list[str]:
 def probed_facts(facts: Sequence[Fact], *, every_turn: bool) -> list[int]:
     """Indexes of the facts that probes ask for: those with `probe_at`, or all."""
     return [index for index, fact in enumerate(facts) if every_turn or fact.probe_at]
-
-
-class ProbePlan:
-    """Hands out the probes of one conversation, request by request.
-
-    Args:
-        facts: The conversation's labelled facts.
-        places: Where they are said.
-        every_turn: Probe each fact at the first request of every later turn, whatever the labels say.
-    """
-
-    def __init__(self, facts: Sequence[Fact], places: FactPlaces, *, every_turn: bool) -> None:
-        self._facts = facts
-        self._places = places
-        self._every_turn = every_turn
-        self._labelled = sorted((position, index) for index, fact in enumerate(facts) for position in fact.probe_at)
-        self._next = 0
-        self._last_turn_start = -1
-        self.unprobed = 0
-        """Labelled probes for which there is no request, or none that can be judged."""
-
-    def due(self, turns: Sequence[int], position: int) -> list[Probe]:
-        """The probes of the request before `messages[position]`, in the last of `turns` (their starts)."""
-        turn_start = turns[-1]
-        if turn_start == self._last_turn_start:
-            return []  # a later request of the same tool loop
-        self._last_turn_start = turn_start
-        if self._every_turn:
-            candidates = list(range(len(self._facts)))
-        else:
-            candidates = self._labelled_candidates(turn_start, position)
-        due = [index for index in candidates if self._can_be_judged(index, turn_start, position)]
-        if not self._every_turn:
-            self.unprobed += len(candidates) - len(due)
-        return [Probe(index, self._age(index, turns)) for index in due]
-
-    def finish(self) -> None:
-        """Count the labelled probes that no request came for."""
-        if not self._every_turn:
-            self.unprobed += len(self._labelled) - self._next
-            self._next = len(self._labelled)
-
-    def _labelled_candidates(self, turn_start: int, position: int) -> list[int]:
-        """The facts that labels in this turn ask for, each once; labels that no first request came for are counted."""
-        candidates: dict[int, None] = {}
-        while self._next < len(self._labelled) and self._labelled[self._next][0] < position:
-            probed_at, index = self._labelled[self._next]
-            self._next += 1
-            if probed_at >= turn_start:
-                candidates[index] = None
-            else:
-                self.unprobed += 1
-        return list(candidates)
-
-    def _can_be_judged(self, index: int, turn_start: int, position: int) -> bool:
-        """Stated before this turn, not superseded by now, and not said again by the current input itself."""
-        fact = self._facts[index]
-        superseded = fact.superseded_at is not None and fact.superseded_at < position
-        stated_before = fact.stated_at < turn_start
-        return stated_before and not superseded and not self._places.said_within(index, turn_start, position)
-
-    def _age(self, index: int, turns: Sequence[int]) -> int:
-        stated_at = self._facts[index].stated_at
-        return len(turns) - max(1, bisect_left(turns, stated_at + 1))
 
 
 @dataclass
@@ -265,16 +132,19 @@ class Recall:
         return self
 
     @classmethod
-    def of_facts(cls, places: Mapping[int, Sequence[Place | None]]) -> Self:
-        """The recall of one conversation from the place that each fact has at each of its probes."""
-        recall = cls()
-        for found in places.values():
-            count = len(found)
-            units = [place.units for place in found if place is not None]
-            recall.facts_by_probes[count] += 1
-            recall.hits_by_probes[count] += len(units)
-            recall.use_by_probes[count] += sum(units)
-        return recall
+    def of_facts(cls, fact: Ints, in_context: Flags, units: Ints) -> Self:
+        """The recall of one conversation.
+
+        Args:
+            fact: The fact of each probe.
+            in_context: Whether the probe finds it.
+            units: How likely it is used there, in `USE_UNITS`; 0 where it is not found.
+        """
+        probes = np.bincount(fact)
+        hits = np.bincount(fact, weights=in_context)
+        use = np.bincount(fact, weights=units)
+        columns = (np.bincount(probes, weights=weights) for weights in (hits, np.ones(len(probes)), use))
+        return cls(*(_counter(column) for column in columns))
 
     @property
     def facts(self) -> int:
@@ -295,6 +165,11 @@ class Recall:
     def modelled(self) -> Fraction | None:
         """The mean over facts of the mean use probability at their probes; None without probes."""
         return _shares(self.use_by_probes) / (self.facts * USE_UNITS) if self.facts else None
+
+
+def _counter(sums: NDArray[Any]) -> Counter[int]:
+    """Whole numbers by index, from 1 on; those that are 0 are left out, but for the facts' own."""
+    return Counter({index: round(value) for index, value in enumerate(sums.tolist()) if index and value})
 
 
 def _shares(by_probes: Mapping[int, int]) -> Fraction:

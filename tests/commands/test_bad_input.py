@@ -209,7 +209,9 @@ def test_fact_that_never_occurs(ctxmode: Ctxmode, here: Path) -> None:
     messages = [user("red"), assistant("yes"), user("which?"), assistant("that")]
     report = compared(ctxmode, here, record("a", *messages, facts=[fact("blue", 0, 2)]))
     assert [part["recall"]["in_context"]["value"] for part in report["modes"].values()] == [0, 0, 0, 0]
-    assert '1 fact not found where the label says, counted as lost: a: f "blue"' in report["notes"]
+    assert (
+        '1 fact not found where the label says, counted as lost: a: f "blue" (not in that message)' in report["notes"]
+    )
     assert report["answer"] == "No mode has any of the facts in context."
 
 

@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 from assumptions import simulation
 from dialogues import Digest
@@ -14,10 +15,10 @@ from hypothesis import strategies as st
 from ctxmode_cli.context.config import ContextConfig
 from ctxmode_cli.conversation.conversation import Conversation
 from ctxmode_cli.conversation.parse import parse_conversation
-from ctxmode_cli.replay.breakdown import MAX_VALUES, MAX_WORST, Axis, Breakdown, Share, age_band, position_band
-from ctxmode_cli.replay.session import ProbeRow, Replay
+from ctxmode_cli.replay.breakdown import MAX_VALUES, MAX_WORST, Axis, Breakdown, Share
+from ctxmode_cli.replay.session import Replay
 from ctxmode_cli.score.position import Place
-from ctxmode_cli.score.recall import Probe
+from ctxmode_cli.score.scores import WENT, Asked, Probes, Scores
 from ctxmode_cli.tokens.counter import TokenCounter
 
 COUNTER = TokenCounter.for_model("gpt-4o")
@@ -40,7 +41,7 @@ def conversation(messages: Sequence[Mapping[str, Any]], *facts: Mapping[str, Any
 def went(record: Conversation, mode: str, **changed: Any) -> list[str | None]:
     """Where the facts of a record's probes went in one mode."""
     replay = Replay({mode: ContextConfig(mode=mode, **changed)}, COUNTER, Digest(0), simulation())
-    return [row.went for row in replay(record).modes[mode].probes]
+    return [score.went for score in replay(record).modes[mode].scores]
 
 
 # --- where a lost fact went ---
@@ -96,8 +97,33 @@ def test_documents_that_were_dropped() -> None:
 # --- counting ---
 
 
-def row(fact: int, age: int = 1, place: Place | None = None, request: int = 0, lost: str = "window") -> ProbeRow:
-    return ProbeRow(request, Probe(fact, age), place, lost if place is None else None)
+class Row(NamedTuple):
+    """What becomes of one probe."""
+
+    fact: int
+    age: int = 1
+    place: Place | None = None
+    request: int = 0
+    lost: str = "window"
+
+
+def scores_of(rows: Sequence[Row]) -> Scores:
+    """The arrays of a few probes, which come request by request."""
+    rows = sorted(rows, key=lambda row: row.request)
+    asked = [Asked(number, number, number) for number in range(10)]
+    facts, ages, requests = (np.array([row[column] for row in rows], dtype=np.int64) for column in (0, 1, 3))
+    use = np.array([-1.0 if row.place is None else row.place.use for row in rows])
+    position = np.array([np.nan if row.place is None else row.place.position for row in rows])
+    went = np.array([WENT.index(row.lost) if row.place is None else -1 for row in rows], dtype=np.int64)
+    return Scores(Probes(facts, requests, ages, asked, 0), use, position, went)
+
+
+def counted(axis: str, row: Row) -> str:
+    """Where one probe is counted."""
+    breakdown = Breakdown()
+    breakdown.add(conversation(talk("x", "y"), fact("x", 0)), scores_of([row]))
+    [value] = breakdown.axes[axis].shares or ()
+    return value
 
 
 @pytest.mark.parametrize(
@@ -116,7 +142,7 @@ def row(fact: int, age: int = 1, place: Place | None = None, request: int = 0, l
 )
 def test_age_bands(turns: int, band: str) -> None:
     """Bands take in both of their ends."""
-    assert age_band(turns) == band
+    assert counted("age", Row(0, turns)) == band
 
 
 @pytest.mark.parametrize(
@@ -132,14 +158,15 @@ def test_age_bands(turns: int, band: str) -> None:
 )
 def test_position_bands(place: Place | None, band: str) -> None:
     """The head is exactly the beginning; thirds are of the whole prompt."""
-    assert position_band(place) == band
+    assert counted("position", Row(0, 1, place)) == band
 
 
 def test_breakdown_by_hand() -> None:
     """Three probes of two facts: one at the head, one in the last third, one lost outside the window."""
     record = conversation(talk("red", "ok"), fact("red", 0, kind="colour"), fact("ok", 1, kind="word"), lang="en")
     breakdown = Breakdown()
-    breakdown.add(record, [row(0, 1, Place(0.0, 0.9)), row(0, 7, request=3), row(1, 2, Place(0.8, 0.5))])
+    rows = [Row(0, 1, Place(0.0, 0.9)), Row(0, 7, request=3), Row(1, 2, Place(0.8, 0.5))]
+    breakdown.add(record, scores_of(rows))
     shares = {axis: part.shares for axis, part in breakdown.axes.items()}
     assert shares == {
         "age": {"1-2": Share(2, 2, 1_400_000), "6-10": Share(1, 0, 0)},
@@ -162,8 +189,8 @@ def test_worst_conversations() -> None:
     breakdown = Breakdown()
     for number in [*range(0, 30, 2), *range(29, 0, -2)]:
         facts = [fact(f"v{index}", 0) for index in range(30)]
-        rows = [row(index, place=None if index < number // 2 else Place(0, 1)) for index in range(30)]
-        breakdown.add(conversation(talk("x", "y"), *facts, id=f"{number:02}"), rows)
+        rows = [Row(index, place=None if index < number // 2 else Place(0, 1)) for index in range(30)]
+        breakdown.add(conversation(talk("x", "y"), *facts, id=f"{number:02}"), scores_of(rows))
     listed = [(int(case.lost), case.conversation) for case in breakdown.worst]
     assert listed == [
         (14, "28"),
@@ -185,7 +212,7 @@ def test_conversations_that_lose_alike_are_listed_by_their_ids() -> None:
     """Of eleven that lose as much, the ten with the first ids are kept, whichever came first."""
     breakdown = Breakdown()
     for number in range(20, 9, -1):
-        breakdown.add(conversation(talk("x", "y"), fact("v", 0), id=str(number)), [row(0)])
+        breakdown.add(conversation(talk("x", "y"), fact("v", 0), id=str(number)), scores_of([Row(0)]))
     assert [case.conversation for case in breakdown.worst] == [str(number) for number in range(10, 20)]
 
 
@@ -193,7 +220,7 @@ def test_long_names_are_cut() -> None:
     """A log may hold whole documents in its names; sixty characters of each are kept."""
     breakdown = Breakdown()
     record = conversation(talk("x", "y"), fact("v" * 99, 0, kind="k" * 99), source="s" * 99, id="i" * 99)
-    breakdown.add(record, [row(0)])
+    breakdown.add(record, scores_of([Row(0)]))
     assert list(breakdown.axes["kind"].shares or ()) == ["k" * 60 + "…"]
     assert list(breakdown.axes["source"].shares or ()) == ["s" * 60 + "…"]
     assert breakdown.worst[0].conversation == "i" * 60 + "…"
@@ -219,7 +246,7 @@ def test_axis_with_too_many_values_is_given_up() -> None:
 
 ROWS = st.lists(
     st.builds(
-        row,
+        Row,
         st.integers(0, 2),
         st.integers(1, 30),
         st.none() | st.builds(Place, st.floats(0, 1), st.floats(0, 1)),
@@ -232,18 +259,18 @@ ROWS = st.lists(
 
 @settings(max_examples=50)
 @given(st.lists(ROWS, max_size=14), st.integers(0, 14), st.randoms(use_true_random=False))
-def test_any_order_and_any_shards(sessions: list[list[ProbeRow]], cut: int, random: Random) -> None:
+def test_any_order_and_any_shards(sessions: list[list[Row]], cut: int, random: Random) -> None:
     """However conversations are ordered and spread, the breakdown is the same, its worst cases too."""
     facts = [fact(value, 0) for value in ("a", "b", "c")]
     records = [(conversation(talk("x", "y"), *facts, id=str(number)), rows) for number, rows in enumerate(sessions)]
     together, total = Breakdown(), Breakdown()
     for record, rows in records:
-        together.add(record, rows)
+        together.add(record, scores_of(rows))
     random.shuffle(records)
     for shard in (records[:cut], records[cut:]):
         part = Breakdown()
         for record, rows in shard:
-            part.add(record, rows)
+            part.add(record, scores_of(rows))
         total += part
     assert total == together
     probes = sum(map(len, sessions))

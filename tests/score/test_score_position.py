@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -46,6 +47,12 @@ use = [0.6, 0.2]
 """Two curves with knots of their own."""
 
 
+def place(profile: PositionProfile, before: int, prompt_tokens: int) -> Place:
+    """The place behind `before` of the prompt's tokens."""
+    [use] = profile.use(np.array([before / prompt_tokens]), np.array([prompt_tokens])).tolist()
+    return Place(before / prompt_tokens, use)
+
+
 @pytest.fixture
 def profile(tmp_path: Path) -> PositionProfile:
     path = tmp_path / "two.toml"
@@ -72,16 +79,15 @@ def profile(tmp_path: Path) -> PositionProfile:
 )
 def test_linear_in_position_and_length(profile: PositionProfile, before: int, prompt_tokens: int, use: float) -> None:
     """Between knots and between lengths use is linear; outside both it is held."""
-    assert profile.place(before, prompt_tokens) == pytest.approx(Place(before / prompt_tokens, use))
+    assert place(profile, before, prompt_tokens) == pytest.approx(Place(before / prompt_tokens, use))
 
 
 @pytest.mark.parametrize("name", position_profile_names())
 @given(st.integers(1, 200_000), st.floats(0, 1))
 def test_use_is_a_probability(name: str, prompt_tokens: int, share: float) -> None:
     """Every built-in profile gives a probability everywhere, which lies between the knots around it."""
-    place = find_position_profile(name).place(int(share * prompt_tokens), prompt_tokens)
-    assert 0 <= place.use <= 1
-    assert 0 <= place.units <= 1_000_000
+    found = place(find_position_profile(name), int(share * prompt_tokens), prompt_tokens)
+    assert 0 <= found.use <= 1
 
 
 def test_built_in_profiles() -> None:
@@ -93,18 +99,18 @@ def test_built_in_profiles() -> None:
         assert profile.source
         assert profile.note
     assert "fitted" in find_position_profile("article").note
-    assert find_position_profile("flat").place(3, 7).use == 1
+    assert place(find_position_profile("flat"), 3, 7).use == 1
 
 
 def test_article_says_what_its_source_says() -> None:
     """Over 0.9 at the head at any length, about 0.6 in the middle of a mean `full` prompt, and falling with length."""
     profile = find_position_profile("article")
     lengths = (500, 1000, 2300, 6100, 12_000, 24_400, 100_000)
-    assert all(profile.place(0, length).use > 0.9 for length in lengths)
-    assert profile.place(3050, 6100).use == pytest.approx(0.6)
-    middles = [profile.place(length // 2, length).use for length in lengths]
+    assert all(place(profile, 0, length).use > 0.9 for length in lengths)
+    assert place(profile, 3050, 6100).use == pytest.approx(0.6)
+    middles = [place(profile, length // 2, length).use for length in lengths]
     assert middles == sorted(middles, reverse=True)
-    assert profile.place(1775, 3550).use == pytest.approx(0.75)
+    assert place(profile, 1775, 3550).use == pytest.approx(0.75)
 
 
 @pytest.mark.parametrize("model", ORACLE)
@@ -113,13 +119,14 @@ def test_profiles_of_the_paper(model: str) -> None:
     profile = find_position_profile(f"liu2023-{model}")
     tokens = TOKENS_OF_TWENTY.get(model, 2946)
     for index, accuracy in TWENTY[model].items():
-        assert profile.place(index * tokens // 20, tokens).use == pytest.approx(accuracy / ORACLE[model], abs=0.0015)
+        assert place(profile, index * tokens // 20, tokens).use == pytest.approx(accuracy / ORACLE[model], abs=0.0015)
     assert len(profile.lengths) == (2 if model == "gpt-3.5-turbo" else 3)  # its window does not hold 30 documents
 
 
 def test_curve_of_one_knot() -> None:
     """One knot says the same everywhere."""
-    assert [Curve((0.5,), (0.7,)).at(position) for position in (0, 0.5, 1)] == [0.7] * 3
+    profile = PositionProfile("one", (10,), (Curve((0.5,), (0.7,)),))
+    assert [place(profile, before, 10).use for before in (0, 5, 10)] == pytest.approx([0.7] * 3)
 
 
 LENGTH = "[[length]]\nprompt_tokens = 10\nposition = [0.0, 1.0]\nuse = [1.0, 0.5]\n"

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,8 +14,9 @@ from ctxmode_cli.context.history import History, Note, Recorded
 from ctxmode_cli.conversation.conversation import Fact
 from ctxmode_cli.conversation.message import Message
 from ctxmode_cli.conversation.parse import parse_message
-from ctxmode_cli.score.position import Curve, Place, PositionProfile
-from ctxmode_cli.score.recall import FactPlaces, Probe, ProbePlan, Recall, probed_facts
+from ctxmode_cli.score.position import USE_UNITS, Curve, Place, PositionProfile
+from ctxmode_cli.score.recall import FactPlaces, Recall, probed_facts
+from ctxmode_cli.score.scores import Asked, Judge, Probes
 from ctxmode_cli.tokens.counter import TokenCounter
 
 
@@ -31,19 +33,31 @@ def messages(*texts: str) -> list[Message]:
 # A record of three turns; the second holds a tool loop with three requests:
 #   0 system, 1 user, 2 assistant | 3 user, 4 call, 5 result, 6 call, 7 result, 8 assistant | 9 user, 10 assistant
 TEXTS = ("policy", "red", "ok", "blue?", "call", "green", "call", "result", "done", "gold?", "bye")
-REQUESTS = [((1,), 2), ((1, 3), 4), ((1, 3), 6), ((1, 3), 8), ((1, 3, 9), 10)]
-"""Starts of the turns so far, and the position, of each request."""
+ASKED = [Asked(0, 1, 2), Asked(1, 3, 4), Asked(4, 9, 10)]
+"""The first request of each turn; requests 2 and 3 are later ones of the tool loop."""
+REQUESTS = 5
+
+
+class Probe(NamedTuple):
+    fact: int
+    age_turns: int
 
 
 def probes_of(
-    facts: Sequence[Fact], *, every_turn: bool = False, texts: Sequence[str] = TEXTS
+    facts: Sequence[Fact],
+    *,
+    every_turn: bool = False,
+    texts: Sequence[str] = TEXTS,
+    asked: Sequence[Asked] = ASKED,
+    turns: Sequence[int] = (1, 3, 9),
 ) -> tuple[list[list[Probe]], int]:
     """The probes of each request, and how many labelled ones were left out."""
     places = FactPlaces(facts, messages(*texts), probed_facts(facts, every_turn=every_turn))
-    plan = ProbePlan(facts, places, every_turn=every_turn)
-    due = [plan.due(turns, position) for turns, position in REQUESTS]
-    plan.finish()
-    return due, plan.unprobed
+    probes = Probes.of(facts, places, asked, turns, every_turn=every_turn)
+    due: list[list[Probe]] = [[] for _ in range(REQUESTS)]
+    for fact, index, age in zip(probes.fact.tolist(), probes.asked.tolist(), probes.age_turns.tolist(), strict=True):
+        due[asked[index].request].append(Probe(fact, age))
+    return due, probes.unprobed
 
 
 def probed_requests(*facts: Fact, every_turn: bool = False) -> tuple[list[int], int]:
@@ -98,11 +112,11 @@ def test_probe_without_a_request_is_unprobed() -> None:
 
 def test_two_labels_in_one_input_are_one_probe() -> None:
     """A probe is a pair of fact and request: a burst of user messages that needs a fact twice asks once."""
+    burst, left_out = probes_of(
+        [fact("red", 0, [1, 2])], texts=("red", "a", "b", "c"), asked=[Asked(0, 1, 3)], turns=(0, 1)
+    )
+    assert (burst[0], left_out) == ([Probe(0, 1)], 0)
     due, unprobed = probes_of([fact("red", 1, [3, 4])])
-    places = FactPlaces([fact("red", 0, [1, 2])], messages("red", "a", "b", "c"), [0])
-    plan = ProbePlan([fact("red", 0, [1, 2])], places, every_turn=False)
-    assert plan.due([0, 1], 3) == [Probe(0, 1)]
-    assert plan.unprobed == 0
     assert ([len(probes) for probes in due], unprobed) == ([0, 1, 0, 0, 0], 1)  # 4 lies behind request 1, in its loop
 
 
@@ -160,6 +174,18 @@ def summary(text: str) -> Note:
     return Note("summary", "system", text, 10)
 
 
+def best_place(
+    index: int, facts: Sequence[Fact], context: Context, history: History, profile: PositionProfile = RISING
+) -> Place | None:
+    """Where a fact stands best in a context that is all history."""
+    wanted = range(len(facts))
+    places = FactPlaces(facts, history.messages, wanted)
+    stop = len(history)
+    probes = Probes(np.array([index]), np.array([0]), np.array([1]), [Asked(0, stop, stop)], 0)
+    [score] = Judge(probes, places, history, profile)([context])
+    return score.place
+
+
 def place(
     texts: Sequence[str],
     *pieces: Piece,
@@ -169,9 +195,7 @@ def place(
     stated_at: int = 0,
 ) -> Place | None:
     """Where a fact stands best, of a context made of these pieces."""
-    places = FactPlaces([fact(value, stated_at)], messages(*texts), [0])
-    context = context_of(*pieces)
-    return places.best_place(0, context, history_of(*texts, tools=tools), profile)
+    return best_place(0, [fact(value, stated_at)], context_of(*pieces), history_of(*texts, tools=tools), profile)
 
 
 @pytest.mark.parametrize(
@@ -214,11 +238,10 @@ def test_unmatched_fact_is_listed_and_never_in_context() -> None:
 def test_facts_keep_their_numbers() -> None:
     """Where only some facts are wanted, they are still named by their place in the conversation."""
     facts, texts = [fact("red", 0), fact("blue", 1), fact("green", 2)], ("red", "blue", "nothing")
-    places, history = FactPlaces(facts, messages(*texts), [1, 2]), history_of(*texts)
+    places = FactPlaces(facts, messages(*texts), [1, 2])
     assert places.unmatched == [2]
-    assert places.best_place(1, context_of(sent("history", 1, 2)), history, RISING)
-    assert places.best_place(1, context_of(summary("- blue\n")), history, RISING)
-    assert not places.best_place(2, context_of(summary("- green\n")), history, RISING)
+    assert places.occurrences.tolist() == [[1], [1]]
+    assert places.facts_in_note(summary("- red\n- blue\n- green\n")) == [1]
 
 
 # --- the best place ---
@@ -244,11 +267,9 @@ def test_tool_schemas_come_first() -> None:
     schemas = COUNTER.tools([SCHEMA])
     context = context_of(*WHOLE)
     context = context._replace(prompt_tokens=context.prompt_tokens + schemas)
-    places = FactPlaces([fact("green", 2), fact("red", 0)], messages(*FIVE), [0, 1])
-    history = history_of(*FIVE, tools=[SCHEMA])
-    found = places.best_place(0, context, history, RISING)
-    assert found == pytest.approx(((10 + schemas) / (28 + schemas),) * 2)
-    assert places.best_place(1, context, history, FALLING) == (0, 1)
+    facts, history = [fact("green", 2), fact("red", 0)], history_of(*FIVE, tools=[SCHEMA])
+    assert best_place(0, facts, context, history) == pytest.approx(((10 + schemas) / (28 + schemas),) * 2)
+    assert best_place(1, facts, context, history, FALLING) == (0, 1)
 
 
 def test_best_of_several_places() -> None:
@@ -280,9 +301,9 @@ def test_use_falls_with_length() -> None:
 
 def of_facts(counts: Mapping[int, tuple[int, int]], use: float = 0.5) -> Recall:
     """The recall of facts given as (probes, hits), each hit used with one probability."""
-    return Recall.of_facts(
-        {fact: [Place(0.0, use)] * hits + [None] * (probes - hits) for fact, (probes, hits) in counts.items()}
-    )
+    probes = [(fact, number < hits) for fact, (probes, hits) in counts.items() for number in range(probes)]
+    facts, found = np.array(probes, dtype=np.int64).reshape(-1, 2).T
+    return Recall.of_facts(facts, found > 0, found * round(use * USE_UNITS))
 
 
 def test_facts_weigh_alike() -> None:

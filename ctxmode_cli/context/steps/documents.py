@@ -11,9 +11,18 @@ HEADING = "Retrieved documents (generated note, not a message from the user):"
 def documents_note(history: History) -> Note | None:
     """The note that stands directly before the current turn's user message; None without documents.
 
-    Documents of earlier turns are not sent. The note stays with the history, for the next mode or request to ask.
+    Documents of earlier turns are not sent.
     """
-    positions = history.documented[bisect_left(history.documented, history.turn_start) :]
+    return documents_for(history, history.turn_start, len(history))
+
+
+def documents_for(history: History, turn_start: int, stop: int) -> Note | None:
+    """The note for the turn that starts at `turn_start`, of the documents before `stop`; None without any.
+
+    It stays with the history, for the next mode or request to ask.
+    """
+    documented = history.documented
+    positions = documented[bisect_left(documented, turn_start) : bisect_left(documented, stop)]
     texts = tuple(document["text"] for position in positions for document in history.messages[position].documents)
     if not texts:
         return None
