@@ -8,7 +8,7 @@ import re
 from functools import cache
 
 from ctxmode_cli.language.numbers import numbers_data
-from ctxmode_cli.language.rewriting import Rewrite
+from ctxmode_cli.language.rewriting import Rewrite, anchors, word_anchors
 
 ANY_YEAR = "y0000 "
 _DAYS_IN_MONTH = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
@@ -33,6 +33,7 @@ def days() -> tuple[Rewrite, ...]:
     ordinal = "|".join(dates["ordinals"])
     day = rf"(?:the )?(?:(?P<day>\d{{1,2}})(?:st|nd|rd|th)?|(?P<ordinal>{ordinal}))(?![^\W_]|[.:/-]\d)"
     year = r"(?:[ \n](?P<year>[12]\d{3})(?![\d:/-]))?"
+    months = "|".join(dates["months"])
     patterns = (
         r"\d{1,4}(?:(?<=\d{4})年\d{1,2})?月\d{1,2}[日号]?(?!\d)",
         rf"[12]\d{{3}}(?P<sep>[-/.])\d{{1,2}}(?P=sep)\d{{1,2}}{_DATE_ENDS}",
@@ -42,13 +43,19 @@ def days() -> tuple[Rewrite, ...]:
         rf"\d\d-\d\d{_DATE_ENDS}",
     )
     chinese, iso, month_first, day_first, slashes, short = map(re.compile, patterns)
+    year_first = anchors(*(rf"{sign}(?<=[12]\d{{3}}{sign})\d" for sign in ("-", "/", r"\.")))
     return (
-        Rewrite(chinese, _from_digits),
-        Rewrite(iso, _from_digits),
-        Rewrite(month_first, _from_english),
-        Rewrite(day_first, _from_english),
-        Rewrite(slashes, _from_digits),
-        Rewrite(short, _from_digits),
+        Rewrite(chinese, _from_digits, anchors(r"月(?<=\d月)\d"), before=len("2024年12"), beyond_ascii=True),
+        Rewrite(iso, _from_digits, year_first, before=len("2024")),
+        Rewrite(month_first, _from_english, word_anchors(months)),
+        Rewrite(
+            day_first,
+            _from_english,
+            anchors(f" (?:of )?(?:{months})"),
+            before=len(" the ") + max(map(len, dates["ordinals"])),
+        ),
+        Rewrite(slashes, _from_digits, anchors(r"/(?<=\d/)\d"), before=len("12")),
+        Rewrite(short, _from_digits, anchors(r"-(?<=\d\d-)\d\d"), before=len("12")),
     )
 
 
@@ -61,19 +68,22 @@ def times() -> tuple[Rewrite, ...]:
     parts = numbers_data()["times"]
     before = "|".join(sorted((word for words in parts.values() for word in words), key=len, reverse=True))
     english = "|".join(word for words in parts.values() for word in words if word.isascii())
+    longest = max(len(word) for words in parts.values() for word in words)
     past = r"(?P<past>half past|quarter past|quarter to) "
     hour, minute = r"(?P<hour>\d{1,2})", r"(?::(?P<minute>\d\d))?"
     behind = rf"(?: o[' ]?clock)?(?: (?P<half>[ap])[ \n]?m| (?:in the|at) (?P<part>{english}))(?![^\W_])"
     chinese = r"(?:点钟?|时(?![间候段长]))(?:(?P<past>半|1刻|3刻)|(?P<minutes>\d{1,2})分?|整)?"
     clock = rf"{hour}(?:{chinese}|:(?P<minute>\d\d)(?::\d\d)?{_TIME_ENDS})"
-    patterns = (
-        rf"[ \n\0](?:{past})?{hour}{minute}{behind}",
-        rf"[ \n\0](?P<part>{english}) (?:{past})?{hour}{minute}{_TIME_ENDS}(?![^\W_])",
-        rf"(?P<part>{before}){clock}",
-        clock,
-        r"[ \n\0](?P<word>noon|midnight)(?![^\W_])",
+    behind_hours = anchors(r" [ap](?=[ \n]?m)(?<=[\dk] .)", r" (?=in the|at )(?<=[\dk] )")
+    signs = anchors(r":(?<=\d:)\d\d", r"点(?<=\d点)", r"时(?<=\d时)")
+    rewrites = (
+        (rf"[ \n\0](?:{past})?{hour}{minute}{behind}", behind_hours, len(" quarter past 12:30 o' clock")),
+        (rf"[ \n\0](?P<part>{english}) (?:{past})?{hour}{minute}{_TIME_ENDS}(?![^\W_])", word_anchors(english), 0),
+        (rf"(?P<part>{before}){clock}", signs, longest + len("12")),
+        (clock, signs, len("12")),
+        (r"[ \n\0](?P<word>noon|midnight)(?![^\W_])", word_anchors("noon|midnight"), 0),
     )
-    return tuple(Rewrite(re.compile(pattern), _time) for pattern in patterns)
+    return tuple(Rewrite(re.compile(pattern), _time, near, length) for pattern, near, length in rewrites)
 
 
 def _from_english(match: re.Match[str]) -> str:

@@ -104,10 +104,10 @@ class _Traced(NamedTuple):
     def rewritten(self, rewrites: Sequence[Rewrite]) -> "_Traced":
         """The text after all of the replacements; what one leaves alone at its ends keeps its place."""
         traced = self
-        for pattern, replacement in rewrites:
+        for one in rewrites:
             text, spans, done = "", list[tuple[int, int]](), 0
-            for match in pattern.finditer(traced.text):
-                written = match.expand(replacement) if isinstance(replacement, str) else replacement(match)
+            for match in one.matches(traced.text):
+                written = one.written(match)
                 text += traced.text[done : match.start()] + written
                 spans += [*traced.spans[done : match.start()], *traced._spans_of(match, written)]
                 done = match.end()

@@ -97,29 +97,37 @@ def _unescaped(escapes: re.Match[str]) -> str:
     return bytes.fromhex(escapes[0].replace("\\u", "")).decode("utf-16-be", "replace")
 
 
-def _strongest(marks: re.Match[str]) -> str:
-    """The one mark that a run of marks comes to."""
-    run = marks[0]
-    if BREAK in run:
-        return BREAK
-    return LISTING if LISTING in run else " "
-
-
 UNESCAPING = (Rewrite(re.compile(r"(?:\\u[0-9a-fA-F]{4})+"), _unescaped),)
-FOLDING = tuple(
-    Rewrite(re.compile(pattern), replacement)
-    for pattern, replacement in (
-        (r"(?<=[$€£¥]) +(?=\d)", ""),
-        (r",(?=\d{3}(?!\d))(?<=\d,)(?<!\d{4},)", ""),  # digit grouping
-        (r"\.0(?<=\d\.0)(?<!\.\d\.0)(?<!\.\d\d\.0)0*(?!\.?\d)", ""),  # not of a version, 1.2.0
-        (r" -+ ?(?=\d)(?:(?<=\d -)|(?<=\d - )|(?<=\d --))|--+", "-"),  # a range
-        (f"-(?:(?={_CJK})|(?<={_CJK}-))", LISTING),
-        (r"[.,:](?:(?!\d)|(?<!\d.)|(?<=,))", BREAK),
-        (r"/(?:(?!\d)|(?<!\d/))|'(?:(?!\w)|(?<!\w'))|-(?:(?!\d)|(?<=[^\d \n\0]-))", " "),  # -5 keeps its sign
-        (rf"\d(?=(?:{_UNITS})(?![^\W_]))", r"\g<0> "),
-        (r" %(?<=\d %)", "%"),
-        (r"[ \n、][ \n、]+", _strongest),
-        (f" (?:(?={_CJK})|(?<={_CJK} ))", ""),
-    )
+FOLDING = (
+    *(Rewrite(re.compile(rf"{sign} +(?=\d)"), sign.removeprefix("\\")) for sign in (r"\$", "€", "£", "¥")),
+    *(
+        Rewrite(re.compile(pattern), replacement)
+        for pattern, replacement in (
+            (r",(?=\d{3}(?!\d))(?<=\d,)(?<!\d{4},)", ""),  # digit grouping
+            (r"\.0(?<=\d\.0)(?<!\.\d\.0)(?<!\.\d\d\.0)0*(?!\.?\d)", ""),  # not of a version, 1.2.0
+            (r" --* ?(?=\d)(?:(?<=\d -)|(?<=\d - )|(?<=\d --))", "-"),  # a range
+            (r"--+", "-"),
+        )
+    ),
+    Rewrite(re.compile(f"-(?:(?={_CJK})|(?<={_CJK}-))"), LISTING, beyond_ascii=True),
+    *(
+        Rewrite(re.compile(pattern), replacement)
+        for pattern, replacement in (
+            (r",", BREAK),
+            (r"\.(?:(?!\d)|(?<!\d\.))", BREAK),
+            (r":(?:(?!\d)|(?<!\d:))", BREAK),
+            (r"-(?:(?!\d)|(?<=[^\d \n\0]-))", " "),  # -5 keeps its sign
+            (r"/(?:(?!\d)|(?<!\d/))", " "),
+            (r"'(?:(?!\w)|(?<!\w'))", " "),
+            (rf"\d(?=(?:{_UNITS})(?![^\W_]))", r"\g<0> "),
+            (r" %(?<=\d %)", "%"),
+            # Of a run of marks, the strongest is left: a break, before one of a listing, before a space.
+            (r"\n[ \n、]+", BREAK),
+            (r" (?=[ \n、])", ""),
+            (r"、[ 、]+", LISTING),
+            (r"、\n", BREAK),
+        )
+    ),
+    Rewrite(re.compile(f" (?:(?={_CJK})|(?<={_CJK} ))"), "", beyond_ascii=True),
 )
-"""All that folding does to more than a character; patterns begin with what is found quickest."""
+"""All that folding does to more than a character. A pattern that begins with one certain character is found quickest."""

@@ -12,7 +12,7 @@ from math import prod
 from typing import Any
 
 from ctxmode_cli.data import data_file
-from ctxmode_cli.language.rewriting import Rewrite
+from ctxmode_cli.language.rewriting import Rewrite, anchors, word_anchors
 
 _DIGITS = {
     char: value
@@ -104,12 +104,18 @@ def numerals() -> tuple[Rewrite, ...]:
         return match[0] if number is None else f"{match[0][0]}{number}"
 
     return (
-        Rewrite(re.compile(f"[{''.join(sorted(NUMERALS))}]+"), chinese),
+        Rewrite(re.compile(f"[{''.join(sorted(NUMERALS))}]+"), chinese, beyond_ascii=True),
         Rewrite(
             re.compile(rf"\d{{1,15}}(?:\.\d{{1,9}})?(?:[百千万亿]{{1,4}}(?![米克瓦])| (?:{sizes})(?![^\W_]))"),
             _with_magnitude,
+            anchors(f" (?:{sizes})", *(rf"{size}(?<=\d{size})" for size in "百千万亿")),
+            before=25,
         ),
-        Rewrite(re.compile(rf"[ \n\0](?:{words})(?: (?:and )?(?:{words})){{0,20}}(?![^\W_]| (?:{ordinals}))"), english),
+        Rewrite(
+            re.compile(rf"[ \n\0](?:{words})(?: (?:and )?(?:{words})){{0,20}}(?![^\W_]| (?:{ordinals}))"),
+            english,
+            word_anchors(words),
+        ),
     )
 
 
@@ -124,7 +130,11 @@ def amounts() -> tuple[Rewrite, ...]:
     return (
         Rewrite(re.compile(r"百分之(\d+(?:\.\d+)?)"), r"\1%"),
         Rewrite(re.compile(r"\.(?<=\d\.)(\d{0,9}?)0+(?![\d.])"), lambda match: f".{match[1]}" if match[1] else ""),
-        Rewrite(re.compile(r"([$€£¥])(\d+(?:\.\d+)?)"), lambda match: f"{match[2]} {names[match[1]]}"),
+        Rewrite(
+            re.compile(r"([$€£¥])(\d+(?:\.\d+)?)"),
+            lambda match: f"{match[2]} {names[match[1]]}",
+            anchors(r"\$\d", r"€\d", r"£\d", r"¥\d"),
+        ),
         Rewrite(
             re.compile(rf"\d(?=[ {opening}]) ?(?!{not_units})({listed})(?![a-z0-9])"),
             lambda match: f"{match[0][0]} {names[match[1]]}",
