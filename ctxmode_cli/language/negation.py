@@ -47,14 +47,16 @@ def is_denied(text: str, start: int, end: int) -> bool:
     """Whether `text[start:end]`, a value in a folded text, is denied there."""
     low, high = max(0, start - _REACH), end + _REACH_BEHIND
     opening = max(low, text.rfind(BREAK, low, start) + 1, text.rfind(BOUNDARY, low, start) + 1)
-    if not may_deny(text[opening:high]):
+    before, behind = text[opening:start], text[end:high].partition(BREAK)[0].partition(BOUNDARY)[0]
+    cue_before, cue_behind = may_deny(before), may_deny(behind)
+    if not cue_before and not cue_behind:
         return False
     patterns = _patterns()
     if patterns.asking.match(text, end, end + _REACH) or patterns.restricted.match(text, end):
         return False
-    if _denials(text[opening:start].rstrip(), whole=opening > low or low == 0) % 2 == 1:
+    if cue_before and _denials(before.rstrip(), whole=opening > low or low == 0) % 2 == 1:
         return True
-    return patterns.behind.match(text, end, high) is not None
+    return cue_behind and patterns.behind.match(text, end, high) is not None
 
 
 def may_deny(text: str) -> bool:

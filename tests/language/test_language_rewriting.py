@@ -18,6 +18,11 @@ WORDS = [
     "the ", "of ", "march", "may ", "dec", "st", "th ", "first", "twenty seventh", "one", "hundred", " thousand", "million", "and ", "noon",
     "half past ", "quarter to ", " o'clock", " am", " p\nm", " in the ", "at ", "evening", "night", "下午", "晚上", "$", "€", " usd", "kg", "元", "a", "、",
 ]  # fmt: skip
+LONGEST = [
+    "2024年12月25日", "2024-12-25", "2024.12.25", "on the twenty seventh of december 2024", "12/25/2024", "123456789012345.123456789 million",
+    "at quarter past 12:30 o'clock in the evening", "afternoon12:30", "12点30分", "12:30:00", "$1,000.50",
+]  # fmt: skip
+"""What stands longest before the sign that it is found by."""
 TEXTS = st.lists(st.sampled_from(WORDS), max_size=14).map("".join)
 
 
@@ -32,11 +37,22 @@ def test_anchored_pattern() -> None:
     )
 
 
-@pytest.mark.parametrize("one", REWRITES, ids=lambda one: one.pattern.pattern[:24])
-@given(text=TEXTS)
-def test_anchors_miss_nothing(one: Rewrite, text: str) -> None:
-    """Every rewrite finds what its pattern by itself finds, and writes what it would."""
+def assert_finds_what_its_pattern_finds(one: Rewrite, text: str) -> None:
     folded = fold_together([text])
     for read in (text, folded, rewrite(folded, numerals())):
         assert [match.span() for match in one.matches(read)] == [match.span() for match in one.pattern.finditer(read)]
         assert one.apply(read) == one.pattern.sub(one.replacement, read)
+
+
+@pytest.mark.parametrize("one", REWRITES, ids=lambda one: one.pattern.pattern[:24])
+@given(text=TEXTS)
+def test_anchors_miss_nothing(one: Rewrite, text: str) -> None:
+    """Every rewrite finds what its pattern by itself finds, and writes what it would."""
+    assert_finds_what_its_pattern_finds(one, text)
+
+
+@pytest.mark.parametrize("text", LONGEST)
+def test_anchors_reach_back_far_enough(text: str) -> None:
+    """What stands far before the rare sign of a pattern is found with it."""
+    for one in REWRITES:
+        assert_finds_what_its_pattern_finds(one, text)
