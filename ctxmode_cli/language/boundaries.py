@@ -19,13 +19,13 @@ def part_of(text: str, start: int, end: int) -> str | None:
         first = text[start]
         if is_spaced_word(before) and is_spaced_word(first) and text[start - 2 : start] not in _ESCAPED_BREAKS:
             return _NUMBER if before.isdigit() and first.isdigit() else _WORD
-        if _number_goes_back(text, start, end):
+        if (first.isdigit() or first in NUMERALS) and _number_goes_back(text, start, end):
             return _NUMBER
     if after != " ":
         last = text[end - 1]
         if is_spaced_word(after) and is_spaced_word(last):
             return _NUMBER if after.isdigit() and last.isdigit() else _WORD
-        if _number_goes_on(text, end):
+        if (last.isdigit() or last in NUMERALS) and _number_goes_on(text, end):
             return _NUMBER
     return None
 
@@ -33,7 +33,7 @@ def part_of(text: str, start: int, end: int) -> str | None:
 def _number_goes_back(text: str, start: int, end: int) -> bool:
     before, first = text[start - 1], text[start]
     if not first.isdigit():
-        return first in NUMERALS and before in NUMERALS
+        return before in NUMERALS
     in_number = text[start - 2].isdigit()
     if before == "-":  # a sign, or the end of a telephone number
         return not in_number or "-" in text[start:end]
@@ -43,5 +43,5 @@ def _number_goes_back(text: str, start: int, end: int) -> bool:
 def _number_goes_on(text: str, end: int) -> bool:
     last, after = text[end - 1], text[end]
     if not last.isdigit():
-        return last in NUMERALS and after in NUMERALS
+        return after in NUMERALS
     return after in "万亿" or (after in ".:" and text[end + 1].isdigit())

@@ -54,7 +54,12 @@ def fold_together(texts: Sequence[str]) -> str:
     folded = fold(BOUNDARY.join(texts))
     if folded.count(BOUNDARY) != len(texts) - 1:  # a text has that character itself
         folded = BOUNDARY.join(fold(text).replace(BOUNDARY, " ") for text in texts)
-    return f"{BOUNDARY}{folded}{BOUNDARY}"
+    return joined([folded])
+
+
+def joined(folded: Sequence[str]) -> str:
+    """Folded texts as one, with a boundary around each."""
+    return f"{BOUNDARY}{BOUNDARY.join(folded)}{BOUNDARY}"
 
 
 def plain(folded: str) -> str:
@@ -74,7 +79,7 @@ def fold_characters(text: str) -> str:
 
 def is_spaced_word(char: str) -> bool:
     """Whether `char` is a letter or digit of a script that puts spaces between words."""
-    return char.isalnum() and char < CJK_START
+    return char < CJK_START and char.isalnum()
 
 
 @cache

@@ -7,6 +7,7 @@ does not carry the fact (`negation`). `explain` shows all this for one fact and 
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -15,9 +16,9 @@ from ahocorasick_rs import AhoCorasick, Implementation
 from ctxmode_cli.conversation.conversation import Fact
 from ctxmode_cli.conversation.message import Message, content_text
 from ctxmode_cli.language.boundaries import part_of
-from ctxmode_cli.language.fold import BOUNDARY, fold_together, plain
+from ctxmode_cli.language.fold import joined, plain
 from ctxmode_cli.language.negation import is_denied
-from ctxmode_cli.language.readings import TEXT, forms_of, view_texts
+from ctxmode_cli.language.readings import TEXT, forms_of, variants_of
 
 
 class Mention(NamedTuple):
@@ -58,9 +59,9 @@ class FactMatcher:
         owners: dict[str, dict[str, dict[int, None]]] = {}
         for fact, view, form in forms_of(facts):
             owners.setdefault(form, {}).setdefault(view, {})[fact] = None
-        self.views = {TEXT, *(view for views in owners.values() for view in views)}
-        self._owners = {view: [tuple(views.get(view, ())) for views in owners.values()] for view in self.views}
-        """For each view, the facts that look for each form in it."""
+        self.views = frozenset({TEXT}.union(*owners.values()))
+        self._owners = [[(view, tuple(facts)) for view, facts in views.items()] for views in owners.values()]
+        """For each form, the views in which it is looked for, and the facts that do."""
         # Quicker to build than the default, and hardly slower to run: conversations are short.
         self._automaton = AhoCorasick(owners, implementation=Implementation.ContiguousNFA)
 
@@ -71,7 +72,7 @@ class FactMatcher:
     def facts_in_each(self, texts: Sequence[str]) -> list[set[int]]:
         """Indexes of the facts that each of the texts carries; quicker for many short ones than one after the other."""
         carried: list[set[int]] = [set() for _ in texts]
-        for fact, place, denied in self._mentions(texts):
+        for fact, place, denied in self._mentions(texts, carried):
             if denied == self._negative[fact]:
                 carried[place].add(fact)
         return carried
@@ -79,7 +80,7 @@ class FactMatcher:
     def stances_in(self, text: str) -> Stances:
         """What `text` says of the facts."""
         stances = Stances(set(), set())
-        for fact, _, denied in self._mentions([text]):
+        for fact, _, denied in self._mentions([text], [set()]):
             (stances.carried if denied == self._negative[fact] else stances.contradicted).add(fact)
         return stances
 
@@ -93,22 +94,27 @@ class FactMatcher:
 
     def matches(self, view: str, text: str) -> Iterator[Match]:
         """Every occurrence of a form in a plain view of a text."""
-        owners = self._owners[view]
         for form, start, end in self._automaton.find_matches_as_indexes(text, overlapping=True):
-            if owners[form]:
-                yield Match(owners[form], start, end, part_of(text, start, end))
+            for owned, facts in self._owners[form]:
+                if owned == view:
+                    yield Match(facts, start, end, part_of(text, start, end))
 
-    def _mentions(self, texts: Sequence[str]) -> Iterator[Mention]:
+    def _mentions(self, texts: Sequence[str], settled: Sequence[AbstractSet[int]]) -> Iterator[Mention]:
+        """Every mention of a fact in a text, but for those of the facts that are settled for that text by then."""
         if not self._negative:
             return
-        for view, marked in view_texts(fold_together(texts), self.views).items():
-            ends = list(accumulate(len(part) + 1 for part in marked[1:].split(BOUNDARY)))
-            for facts, start, end, longer in self.matches(view, plain(marked)):
-                if longer is None:
-                    denied = is_denied(marked, start, end)
-                    place = bisect_right(ends, start - 1)
-                    for fact in facts:
-                        yield Mention(fact, place, denied)
+        variants = variants_of(texts, self.views)
+        marked = joined(variants.texts)
+        ends = list(accumulate(len(text) + 1 for text in variants.texts))
+        unmarked = plain(marked)
+        for form, start, end in self._automaton.find_matches_as_indexes(unmarked, overlapping=True):
+            place, views = variants.readings[bisect_right(ends, start - 1)]
+            known = settled[place]
+            new = [fact for view, facts in self._owners[form] if view in views for fact in facts if fact not in known]
+            if new and part_of(unmarked, start, end) is None:
+                denied = is_denied(marked, start, end)
+                for fact in new:
+                    yield Mention(fact, place, denied)
 
 
 def message_text(message: Message) -> str:

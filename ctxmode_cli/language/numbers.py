@@ -83,14 +83,13 @@ def numerals() -> tuple[Rewrite, ...]:
     """Rewrites of numbers in words to digits, in a folded text with boundaries around it."""
     data = numbers_data()
     measures = "|".join(sorted(data["chinese"]["measures"], key=len, reverse=True))
-    single = re.compile(f"(?:{measures})")
+    numeral = f"[{''.join(sorted(NUMERALS))}]"
+    single = f"(?<![百千万亿])(?={measures})"
     none = re.compile("|".join(data["chinese"]["no_number"]))
 
     def chinese(match: re.Match[str]) -> str:
         numeral, text = match[0], match.string
         if len(numeral) > _LONGEST or none.match(text, match.start()):
-            return numeral
-        if len(numeral) == 1 and (numeral in "百千万亿" or not single.match(text, match.end())):
             return numeral
         number = chinese_number(numeral)
         return numeral if number is None else str(number)
@@ -104,7 +103,7 @@ def numerals() -> tuple[Rewrite, ...]:
         return match[0] if number is None else f"{match[0][0]}{number}"
 
     return (
-        Rewrite(re.compile(f"[{''.join(sorted(NUMERALS))}]+"), chinese, beyond_ascii=True),
+        Rewrite(re.compile(f"{numeral}(?:{numeral}+|{single})"), chinese, beyond_ascii=True),
         Rewrite(
             re.compile(rf"\d{{1,15}}(?:\.\d{{1,9}})?(?:[百千万亿]{{1,4}}(?![米克瓦])| (?:{sizes})(?![^\W_]))"),
             _with_magnitude,

@@ -40,6 +40,30 @@ class Form(NamedTuple):
     """Folded and plain, as it stands in that view."""
 
 
+class Variants(NamedTuple):
+    """A row of texts, each once for all the views that read it alike: most hold no number, date or time to rewrite."""
+
+    texts: list[str]
+    """Folded."""
+    readings: list[tuple[int, frozenset[str]]]
+    """For each of them, the index of the text that it is, and the views in which that is read so."""
+
+
+def variants_of(texts: Sequence[str], views: frozenset[str]) -> Variants:
+    """What has to be searched to find what stands in any of the views of the texts."""
+    written = {view: text[1:-1].split(BOUNDARY) for view, text in view_texts(fold_together(texts), views).items()}
+    plain_texts = written.pop(TEXT)
+    readings = [(place, views) for place in range(len(plain_texts))]
+    rewritten: dict[tuple[int, str], set[str]] = {}
+    for view, ways in written.items():
+        for place, (way, text) in enumerate(zip(ways, plain_texts, strict=True)):
+            if way != text:
+                readings[place] = place, readings[place][1] - {view}
+                rewritten.setdefault((place, way), set()).add(view)
+    readings += ((place, frozenset(group)) for (place, _), group in rewritten.items())
+    return Variants(plain_texts + [way for _, way in rewritten], readings)
+
+
 def view_texts(folded: str, views: Collection[str]) -> dict[str, str]:
     """Each view of a folded text with boundaries around it."""
     texts = {TEXT: folded}
@@ -95,8 +119,9 @@ def reading_of(kind: str) -> str | None:
 
 
 def _bare(form: str) -> str:
-    """A form without the sign that only says that a number follows: #W23 is order W23."""
-    return form.strip().lstrip("#")
+    """A form without the sign that only says that a number follows: #W23 is order W23, and # by itself is a value."""
+    form = form.strip()
+    return form.lstrip("# ") or form
 
 
 @cache

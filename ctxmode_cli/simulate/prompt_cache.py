@@ -36,10 +36,9 @@ class _Node:
     `used` is when it was last part of a request; `ends` are the positions in it, rising, at which a breakpoint lies.
     """
 
-    __slots__ = ("children", "ends", "note", "parent", "start", "stop", "used")
+    __slots__ = ("children", "ends", "note", "start", "stop", "used")
 
-    def __init__(self, parent: "_Node | None", start: int, stop: int, note: Note | None, used: float) -> None:
-        self.parent = parent
+    def __init__(self, start: int, stop: int, note: Note | None, used: float) -> None:
         self.start = start
         self.stop = stop
         self.note = note
@@ -51,8 +50,8 @@ class _Node:
 class _Walk(NamedTuple):
     """How far a request goes along what earlier ones sent."""
 
-    node: _Node
-    """The last stretch in common."""
+    path: list[_Node]
+    """The stretches in common, from the root on."""
     rest: Sequence[_Segment]
     """What of the request comes after it."""
     common: int
@@ -83,15 +82,16 @@ class PromptCache:
         self._forms = WireForms(history) if forms is None else forms
         self._lifetime = inf if rule.lifetime_s is None else rule.lifetime_s
         self._tools_tokens = history.fixed_tokens - history.counter.REPLY_TOKENS
-        self._root = _Node(None, 0, 0, None, inf if warm_system else -inf)
+        self._root = _Node(0, 0, None, inf if warm_system else -inf)
         self._sent: Sequence[_Segment] = ()
         """The last request,"""
-        self._end = self._root
-        """the stretch in which it ends,"""
+        self._path = [self._root]
+        """the stretches that it goes along, from the root to its own end (no node knows its parent: sessions are many, and
+        what refers to itself is not freed at once),"""
         self._sent_tokens = 0
         """and its tokens, without the opening of the reply."""
         if warm_system and history.leading_systems:
-            self._enter(self._root, [(0, history.leading_systems)], inf)
+            self._enter([self._root], [(0, history.leading_systems)], inf)
 
     def read(self, pieces: Sequence[Piece], now: float = 0.0, reply_stop: int | None = None) -> int:
         """Tokens of a request that are read from the cache; afterwards the request is in it.
@@ -116,7 +116,7 @@ class PromptCache:
 
     def _send(self, segments: Sequence[_Segment], now: float) -> int:
         """Tokens that a request has in common with earlier ones, as far as the rule lets it read them."""
-        end = self._end
+        end = self._path[-1]
         stop = self._continued_to(segments, now)
         if stop:
             tokens = self._sent_tokens
@@ -126,10 +126,10 @@ class PromptCache:
             walk = self._walk(segments, now)
             in_prefix = self._rule.match == "prefix"
             tokens = walk.common + self._common_text(walk, now) if in_prefix else walk.marked
-            end = self._end = self._enter(walk.node, walk.rest, now)
+            self._path = self._enter(walk.path, walk.rest, now)
             self._sent_tokens = self._tools_tokens + sum(map(self._tokens, segments))
         self._sent = segments
-        self._use(end, now)
+        self._use(self._path, now)
         return tokens
 
     def _continued_to(self, segments: Sequence[_Segment], now: float) -> int:
@@ -137,7 +137,7 @@ class PromptCache:
 
         Most are, so that they need not be walked again.
         """
-        sent, end, last = self._sent, self._end, segments[-1]
+        sent, end, last = self._sent, self._path[-1], segments[-1]
         if len(sent) != len(segments) or end.children or isinstance(last, Note):
             return 0
         start, stop = last
@@ -149,19 +149,21 @@ class PromptCache:
         )
         return stop if continues else 0
 
-    def _use(self, node: _Node | None, now: float) -> None:
-        """Note that a request has ended at the end of a node, and that all it went along is used again."""
-        if node is not None and (not node.ends or node.ends[-1] != node.stop):
-            node.ends.append(node.stop)
-        while node is not None:
+    @staticmethod
+    def _use(path: Sequence[_Node], now: float) -> None:
+        """Note that a request has ended at the end of a path, and that all of it is used again."""
+        end = path[-1]
+        if not end.ends or end.ends[-1] != end.stop:
+            end.ends.append(end.stop)
+        for node in path:
             node.used = max(node.used, now)
-            node = node.parent
 
     def _walk(self, segments: Sequence[_Segment], now: float) -> _Walk:
         """Follow a request as far as it has been sent before."""
         node = self._root
+        path = [node]
         if now - node.used > self._lifetime or node.used == -inf:
-            return _Walk(node, segments, 0, 0)
+            return _Walk(path, segments, 0, 0)
         range_tokens = self._history.range_tokens
         common = marked = self._tools_tokens
         for index, segment in enumerate(segments):
@@ -171,8 +173,9 @@ class PromptCache:
                 child = node.children.get(form)
                 if child is None or now - child.used > self._lifetime:
                     rest = segment if isinstance(segment, Note) else (position, stop)
-                    return _Walk(node, [rest, *segments[index + 1 :]], common, marked)
+                    return _Walk(path, [rest, *segments[index + 1 :]], common, marked)
                 node = child
+                path.append(node)
                 if isinstance(segment, Note):
                     common += segment.tokens
                     marked = common if node.ends else marked
@@ -184,7 +187,7 @@ class PromptCache:
                     marked = common + range_tokens(node.start, node.ends[-1])
                 common += range_tokens(position, position + length)
                 position += length
-        return _Walk(node, (), common, marked)
+        return _Walk(path, (), common, marked)
 
     def _tokens(self, segment: _Segment) -> int:
         return segment.tokens if isinstance(segment, Note) else self._history.range_tokens(*segment)
@@ -201,43 +204,43 @@ class PromptCache:
 
     def _split(self, node: _Node, stop: int) -> None:
         """Part a node before the message at `stop`: what follows becomes its only child."""
-        lower = _Node(node, stop, node.stop, None, node.used)
+        lower = _Node(stop, node.stop, None, node.used)
         lower.children = node.children
-        for child in lower.children.values():
-            child.parent = lower
         lower.ends = [end for end in node.ends if end > stop]
         node.ends = [end for end in node.ends if end <= stop]
         node.children = {self._forms[stop]: lower}
         node.stop = stop
 
-    def _enter(self, node: _Node, segments: Sequence[_Segment], now: float) -> _Node:
-        """Add what no earlier request has sent; the node at which the request ends."""
+    def _enter(self, path: list[_Node], segments: Sequence[_Segment], now: float) -> list[_Node]:
+        """Add what no earlier request has sent behind a path; the whole path of the request."""
         root = self._root
         for segment in segments:
+            node = path[-1]
             if isinstance(segment, Note):
-                child = node.children[_note_form(segment)] = _Node(node, 0, 0, segment, now)
+                child = node.children[_note_form(segment)] = _Node(0, 0, segment, now)
             else:
                 start, stop = segment
                 grows = node.stop == start and node.used != inf and node.note is None and not node.children
                 if grows and node is not root:
                     node.stop = stop
                     continue
-                child = node.children[self._forms[start]] = _Node(node, start, stop, None, now)
+                child = node.children[self._forms[start]] = _Node(start, stop, None, now)
                 if node is root and start == 0 < self._history.leading_systems:
                     child.ends.append(self._history.leading_systems)
-            node = child
-        return node
+            path.append(child)
+        return path
 
     def _common_text(self, walk: _Walk, now: float) -> int:
         """Common tokens of the first system message or note that differs and what stood in its place before."""
-        if not walk.rest or not walk.node.children:
+        before = walk.path[-1].children
+        if not walk.rest or not before:
             return 0
         role, text, most = self._generated(walk.rest[0])
         hit = self._rule.hit
         if not text or hit(walk.common + most) == hit(walk.common):
             return 0
         best = 0
-        for child in walk.node.children.values():
+        for child in before.values():
             other_role, other, _ = self._generated(child.note or (child.start, child.stop))
             if role == other_role and now - child.used <= self._lifetime:
                 best = max(best, self._history.counter.common_prefix(text, other))

@@ -33,7 +33,8 @@ def forms(kind: str, value: str) -> set[tuple[str, str]]:
 def test_forms() -> None:
     """A value is looked for as text, and as what its kind says in the view of that."""
     assert forms("name", "《红 楼、梦》") == {("text", "红楼 梦"), ("text", "红楼梦")}
-    assert forms("order", "#W23") == {("text", "w23")}
+    assert forms("order", "#W23") == forms("order", "# W23") == {("text", "w23")}
+    assert forms("key", "#") == {("text", "#")}
     assert forms("amount", "$1,000.00") == {("text", "$1000"), ("number", "1000 usd")}
     assert forms("date", "2024-03-05") == {("text", "2024-03-05"), ("date", "y2024 d0305"), ("date", "y0000 d0305")}
     assert forms("date", "March 5") == {("text", "march 5"), ("date", "d0305")}
