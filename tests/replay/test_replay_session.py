@@ -1,5 +1,6 @@
 """The replay of a conversation, against one that makes every request anew and counts and checks it from its messages."""
 
+import gc
 import gzip
 import json
 from collections.abc import Sequence
@@ -203,3 +204,25 @@ def test_replay_unsendable_request_keeps_its_row() -> None:
     first, second = session.modes["zero"].requests
     assert (first.context, first.unsendable, first.invalid) == (None, "input", ())
     assert second.context is not None
+
+
+def test_nothing_of_a_session_refers_to_itself() -> None:
+    """What is freed as soon as a session is done need not wait for the collector, which a replay runs rarely."""
+    messages = dialogue(" ".join(["s", *(["u a:x t:x a"] * 12)]))
+    facts = [{"id": "f", "kind": "k", "value": "u1", "stated_at": 1, "probe_at": [5, 41]}]
+    record = {"id": "c", "messages": messages, "facts": facts}
+    configs = {mode: ContextConfig(mode=mode, model=MODEL) for mode in ContextMode}
+    replay = Replay(configs, counter(), Digest(0), simulation())
+    replay(parse_conversation(record, where="log:1", default_id="c"))
+    gc.collect()
+    gc.disable()
+    try:
+        replay(parse_conversation(record, where="log:1", default_id="c"))
+        gc.set_debug(gc.DEBUG_SAVEALL)
+        gc.collect()
+        ours = [type(found).__name__ for found in gc.garbage if type(found).__module__.startswith("ctxmode_cli")]
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
+        gc.enable()
+    assert ours == []
