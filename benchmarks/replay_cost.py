@@ -46,7 +46,8 @@ def main(data: str, pairs: int) -> None:
         )
 
 
-main(
-    next(iter(sys.argv[1:]), str(SHARED / "interleaved_en.jsonl.gz")),
-    int(next(iter(sys.argv[2:]), 5)),
-)
+if __name__ == "__main__":
+    main(
+        next(iter(sys.argv[1:]), str(SHARED / "interleaved_en.jsonl.gz")),
+        int(next(iter(sys.argv[2:]), 5)),
+    )
