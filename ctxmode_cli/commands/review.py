@@ -110,7 +110,8 @@ def _parsed(line: bytes, where: str) -> tuple[Key, Decision]:
         entry = decode_json(line.decode())
     except (CtxmodeError, UnicodeDecodeError):
         entry = None
-    if not isinstance(entry, dict) or any(type(entry.get(name)) is not kind for name, kind in _FIELDS.items()):
+    whole = isinstance(entry, dict) and all(type(entry.get(name)) is kind for name, kind in _FIELDS.items())
+    if not whole or entry["decision"] not in (ACCEPT, EDIT, REJECT):
         hint = "move the file away, or name another output"
         raise CtxmodeError("this is no line of a review", hint=hint, where=where)
     key = entry["conversation"], entry["message"], entry["kind"], entry["value"], entry["negative"]

@@ -259,11 +259,11 @@ def _probes(probes: Sequence[Any]) -> tuple[int, ...]:
 
 def _check_labels(facts: Sequence[Fact], length: int) -> None:
     """Labels point into their conversation and to each other, and no two facts share an id."""
-    seen: set[str] = set()
+    seen: dict[str, int] = {}
     for index, fact in enumerate(facts):
         if not fact.id or fact.id in seen:
             raise _RecordFault(f"fact {index} has {'the id of an earlier fact' if fact.id else 'no id'}")
-        seen.add(fact.id)
+        seen[fact.id] = fact.stated_at
         # Probes are sorted: the first and the last stand for all.
         first, last = (fact.probe_at[0], fact.probe_at[-1]) if fact.probe_at else (0, 0)
         inside = 0 <= fact.stated_at < length and 0 <= (fact.superseded_at or 0) < length
@@ -273,9 +273,12 @@ def _check_labels(facts: Sequence[Fact], length: int) -> None:
             positions = f"superseded_at {fact.superseded_at}, not after its stated_at {fact.stated_at}"
             raise _RecordFault(f'fact {index} ("{fact.id}") has {positions}')
     for index, fact in enumerate(facts):
-        if fact.supersedes is not None and (fact.supersedes not in seen or fact.supersedes == fact.id):
-            complaint = f'supersedes "{fact.supersedes}", which is no other fact of the record'
-            raise _RecordFault(f'fact {index} ("{fact.id}") {complaint}')
+        if fact.supersedes is None:
+            continue
+        other = fact.supersedes in seen and fact.supersedes != fact.id
+        if not other or seen[fact.supersedes] > fact.stated_at:
+            complaint = "which is stated after it" if other else "which is no other fact of the record"
+            raise _RecordFault(f'fact {index} ("{fact.id}") supersedes "{fact.supersedes}", {complaint}')
 
 
 def _position_fault(index: int, fact: Fact, length: int) -> _RecordFault:

@@ -53,7 +53,7 @@ def null_notes(comparison: Comparison) -> Iterator[str]:
     breakdowns = comparison.breakdowns.values()
     given_up = sorted({name for part in breakdowns for name, axis in part.axes.items() if axis.shares is None})
     if given_up:
-        yield f"recall by {listed(given_up)} is null: more than {MAX_VALUES} values say nothing"
+        yield f"recall (in context, modelled) by {listed(given_up)} is null: more than {MAX_VALUES} values say nothing"
     if comparison.sessions_per_day is None:
         yield "cost per day is null: --sessions-per-day asks for it"
     baseline = comparison.cost(comparison.baseline)
@@ -62,15 +62,15 @@ def null_notes(comparison: Comparison) -> Iterator[str]:
     elif baseline is not None and not baseline.total:
         yield f"relative cost is null: {comparison.baseline} costs nothing"
     if comparison.data.probes and comparison.normalised_recall(comparison.baseline) is None:
-        yield "normalised recall is null: it takes zero and full, and a gap between them"
+        yield "normalised recall (in context) is null: it takes zero and full, and a gap between them"
 
 
 def _recall_notes(comparison: Comparison) -> Iterator[str]:
     data = comparison.data
     if not data.facts:
-        yield "no facts are labelled, so recall is null and nothing says what a mode loses"
+        yield "no facts are labelled, so recall of any kind is null and nothing says what a mode loses"
     elif not data.probes:
-        yield "no label can be probed, so recall is null; --probes all asks for each fact in every later turn"
+        yield "no label can be probed, so recall of any kind is null; --probes all asks for each fact in every later turn"
     else:
         profile = comparison.position_profile
         yield (
@@ -104,8 +104,8 @@ def _interval_notes(comparison: Comparison) -> Iterator[str]:
     count = comparison.replicates.conversations(comparison.baseline, measure)
     if count < FEW:
         yield (
-            f"intervals (95 %, bootstrap over conversations) are too narrow: {count} conversations tell of recall, fewer "
-            f"than {FEW}"
+            f"intervals (95 %, bootstrap over conversations) are too narrow: {count} conversations tell of recall (in context), "
+            f"fewer than {FEW}"
         )
     differences = {name: comparison.difference(name, measure) for name in comparison.others}
     level = [name for name, found in differences.items() if found is not None and found.low <= 0 <= found.high]
@@ -155,7 +155,7 @@ def _mode_texts(config: ContextConfig, totals: ModeTotals, window: int) -> Itera
         reasons = ", ".join(f"{reason}: {count:,}" for reason, count in sorted(totals.unsendable.items()))
         yield (
             f"{counted(totals.unsendable.total(), 'request')} cannot be sent within the budget ({reasons}); "
-            f"counted 0 in recall, left out of means and costs"
+            f"counted 0 in recall of any kind, left out of means and costs"
         )
     if totals.stepped_down:
         steps = ", ".join(f"{count} to {step}" for step, count in sorted(totals.stepped_down.items()))

@@ -252,7 +252,13 @@ def test_a_review_killed_for_good() -> None:
     assert not Path("out.jsonl").exists()
 
 
-@pytest.mark.parametrize("line", [b"null\n", b"{\n", b'{"conversation": "a"}\n', b"\xff\n"])
+UNDECIDED = (
+    b'{"conversation": "a", "message": 0, "kind": "date", "value": "May 20", "negative": false, "decision": "Reject", '
+    b'"to": ""}\n'
+)
+
+
+@pytest.mark.parametrize("line", [b"null\n", b"{\n", b'{"conversation": "a"}\n', b"\xff\n", UNDECIDED])
 def test_a_file_that_is_no_journal_is_left_alone(ctxmode: Ctxmode, line: bytes) -> None:
     """It is named with its line, and nothing is written."""
     Path("out.jsonl.review").write_bytes(line)

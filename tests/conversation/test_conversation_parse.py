@@ -194,6 +194,14 @@ def test_a_label_supersedes_another_of_its_record(old: str) -> None:
     assert parse({"messages": [USER], "facts": [FACT | {"supersedes": "f1"}, later]}).facts[0].supersedes == "f1"
 
 
+def test_a_label_supersedes_none_that_is_stated_after_it() -> None:
+    """A fact cannot take the place of a later one; two of one message may be in either order ("not B, but A")."""
+    later = FACT | {"id": "f1", "stated_at": 1}
+    text = fault({"messages": [USER, USER], "facts": [FACT | {"supersedes": "f1"}, later]})
+    assert text == 'fact 0 ("f0") supersedes "f1", which is stated after it'
+    assert parse({"messages": [USER, USER], "facts": [FACT, later | {"supersedes": "f0"}]}).facts[1].supersedes == "f0"
+
+
 def test_no_two_labels_share_an_id() -> None:
     """Ids of facts are their names in every report."""
     assert fault({"messages": [USER], "facts": [FACT, FACT]}) == "fact 1 has the id of an earlier fact"

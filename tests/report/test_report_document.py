@@ -139,9 +139,9 @@ REASONS = {
     "prices": NO_PRICE, "gpt-4o": NO_PRICE, "gpt-4o-mini": NO_PRICE, "cost_usd": f"{NO_PRICE}|{NOT_SENT}",
     "per_day": "cost per day is null", "relative": f"{NO_PRICE}|relative cost is null",
     "relative_uncached": f"{NO_PRICE}|relative cost is null", "share": NOT_SENT, "latency_s": "latency is null",
-    "gate": "gate", "harm": "harm", "modelled": "so recall is null|differences", "answered": "answered recall",
-    "low": "intervals", "high": "intervals", "normalised": "normalised recall is null|so recall is null",
-    "in_context": "so recall is null|differences", "mean": f"{NOT_SENT}|latency is null|differences",
+    "gate": "gate", "harm": "harm", "modelled": "so recall of any kind is null|differences", "answered": "answered recall",
+    "low": "intervals", "high": "intervals", "normalised": "normalised recall .in context. is null|so recall of any kind is null",
+    "in_context": "so recall of any kind is null|differences", "mean": f"{NOT_SENT}|latency is null|differences",
     "per_session": f"{NO_PRICE}|{NOT_SENT}|differences", "per_session_uncached": f"{NO_PRICE}|{NOT_SENT}|differences",
     "p50": NOT_SENT, "p95": NOT_SENT,
 }  # fmt: skip

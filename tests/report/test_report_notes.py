@@ -34,10 +34,10 @@ def before(compared: Comparison) -> list[str]:
 
 
 CASES: list[tuple[dict[str, Any], str]] = [
-    ({"facts": 0}, "no facts are labelled, so recall is null and nothing says what a mode loses"),
+    ({"facts": 0}, "no facts are labelled, so recall of any kind is null and nothing says what a mode loses"),
     (
         {"facts": 2, "probes": 0},
-        "no label can be probed, so recall is null; --probes all asks for each fact in every later turn",
+        "no label can be probed, so recall of any kind is null; --probes all asks for each fact in every later turn",
     ),
     (
         {"facts": 2, "probes": 2},
@@ -99,7 +99,7 @@ def test_clean_data_needs_few_notes(build: Build) -> None:
 def test_note_on_normalised_recall(build: Build, modes: dict[str, Any]) -> None:
     """Where recall cannot be normalised, the reason is in the JSON, which alone has it."""
     compared = build(**modes)
-    reason = "normalised recall is null: it takes zero and full, and a gap between them"
+    reason = "normalised recall (in context) is null: it takes zero and full, and a gap between them"
     assert reason in document(compared)["notes"]
     assert reason not in notes(compared)
 
@@ -146,7 +146,7 @@ def test_few_conversations_are_warned_of(build: Build) -> None:
         count: [note for note in notes(weighed(build, count, full=lambda number: 9 + number % 2)) if "interval" in note]
         for count in (1, 199, 200)
     }
-    few = "intervals (95 %, bootstrap over conversations) are too narrow: 199 conversations tell of recall, fewer than 200"
+    few = "intervals (95 %, bootstrap over conversations) are too narrow: 199 conversations tell of recall (in context), fewer than 200"
     assert told == {1: [], 199: [few], 200: []}
 
 
@@ -173,7 +173,10 @@ def test_axis_with_too_many_values_is_told(build: Build) -> None:
         breakdown.axes["source"].share(str(number))
     compared = build(full=(10, 900), changed={"breakdowns": {"full": breakdown}})
     assert document(compared)["modes"]["full"]["recall"]["by"]["source"] is None
-    assert "recall by source is null: more than 256 values say nothing" in document(compared)["notes"]
+    assert (
+        "recall (in context, modelled) by source is null: more than 256 values say nothing"
+        in document(compared)["notes"]
+    )
 
 
 def test_modes_that_share_a_note_are_told_together(build: Build) -> None:
@@ -189,9 +192,9 @@ def test_notes_on_modes(build: Build) -> None:
     compared.modes["summary"].stepped_down.update(sliding=3, zero=1)
     compared.data.open_requests = 1
     assert before(dataclasses.replace(compared, configs=configs)) == [
-        "full: 1 request cannot be sent within the budget (input: 1); counted 0 in recall, left out of means and costs",
+        "full: 1 request cannot be sent within the budget (input: 1); counted 0 in recall of any kind, left out of means and costs",
         "summary: --max-tokens 200000 is clamped to 126000, the window of 128000 less the reserved output",
-        "summary: 2 requests cannot be sent within the budget (input: 2); counted 0 in recall, left out of means and costs",
+        "summary: 2 requests cannot be sent within the budget (input: 2); counted 0 in recall of any kind, left out of means and costs",
         "summary: requests stepped down to a simpler mode: 3 to sliding, 1 to zero",
         "1 open request: the record ends before the reply, so only input is billed",
     ]
