@@ -169,7 +169,10 @@ def _answer(question: str) -> str | None:
     """One line from stdin; None at its end."""
     sys.stderr.write(question)
     sys.stderr.flush()
-    return sys.stdin.readline() or None
+    line = sys.stdin.readline()
+    if not line:
+        _say("")  # nobody has ended the question's line
+    return line or None
 
 
 def _say(line: "str | Text") -> None:

@@ -161,6 +161,14 @@ def test_bad_input_is_told_with_its_line(ctxmode: Ctxmode) -> None:
     assert (outcome.code, outcome.err) == (0, "skipped: log.jsonl:3: a record is a JSON object, not null\n")
 
 
+def test_a_log_is_no_journal_of_its_own_labels(ctxmode: Ctxmode) -> None:
+    """Decisions are never written behind a log that is read."""
+    Path("log.jsonl").rename("out.jsonl.review")
+    outcome = ctxmode("label", "out.jsonl.review", "-o", "out.jsonl", "--review")
+    assert outcome.code == 2
+    assert outcome.err.startswith("error: out.jsonl.review: the output is one of the inputs\n")
+
+
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [
@@ -214,6 +222,7 @@ def test_a_review_goes_on_where_it_stopped(review: Review) -> None:
     assert values() == [("May 20", True), ("May 22", False), ("quiet seat", False)]
     assert "2 drafts not reviewed yet" in outcome.err
     outcome = review("a")  # the end of stdin is an end of the review, too
+    assert "(a/e/r/q): \n1 draft not reviewed" in outcome.err
     assert "fact 3 of 4" in outcome.err
     assert "fact 2 of 4" not in outcome.err
     assert values() == [("May 20", True), ("May 22", True), ("quiet seat", False)]

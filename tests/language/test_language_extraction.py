@@ -241,6 +241,8 @@ def test_a_rule_with_digits_reads_digits_of_any_width() -> None:
         ("Make it 6 people", "6 people", True),
         ("Let us take Friday instead", "Friday", True),
         ("Instead of Friday, Monday", "Friday", False),
+        ("Switch to Friday instead of Monday", "Monday", False),
+        ("应该是3月5日，不是3月6日", "3月6日", False),
         ("Can I come on Friday?", "Friday", False),
     ],
 )
