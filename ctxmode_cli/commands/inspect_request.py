@@ -50,9 +50,7 @@ def inspect(
     """
     from ctxmode_cli.commands.wiring import Wiring
     from ctxmode_cli.conversation.files import Reading
-    from ctxmode_cli.replay.session import Replay
     from ctxmode_cli.report.inspect_view import inspect_request
-    from ctxmode_cli.summarize.extractive import ExtractiveSummarizer
 
     names = [mode] if diff is None else [mode, diff]
     if len(set(names)) != len(names):
@@ -63,14 +61,7 @@ def inspect(
             note(f"note: {override}")
     reading = Reading([data], on_error=options.on_error, max_errors=options.max_errors)
     conversation = _find(reading, conversation_id)
-    replay = Replay(
-        wiring.configs,
-        wiring.counter,
-        ExtractiveSummarizer(wiring.counter),
-        wiring.simulation,
-        probe_every_turn=options.probes == "all",
-        position_profile=wiring.position_profile,
-    )
+    replay = wiring.replay()
     session = replay(conversation)
     chosen = _chosen(request, len(session.requests), conversation.where)
     views = [inspect_request(session, replay, name, chosen) for name in names]

@@ -21,11 +21,10 @@ from ctxmode_cli.commands.wiring import Wiring
 from ctxmode_cli.errors import ExitCode
 from ctxmode_cli.replay.results import Comparison
 from ctxmode_cli.replay.run import run
-from ctxmode_cli.replay.session import Replay, SessionReplay
+from ctxmode_cli.replay.session import SessionReplay
 from ctxmode_cli.report.formats import EXTENSIONS, FORMATS, as_json
 from ctxmode_cli.report.table import as_table
 from ctxmode_cli.report.words import listed
-from ctxmode_cli.summarize.extractive import ExtractiveSummarizer
 
 
 def replay_and_report(
@@ -55,14 +54,7 @@ def replay_and_report(
                 folder.add(session)
 
         announce(source.description, modes, settings, options)
-        replay = Replay(
-            wiring.configs,
-            wiring.counter,
-            ExtractiveSummarizer(wiring.counter),
-            wiring.simulation,
-            probe_every_turn=options.probes == "all",
-            position_profile=wiring.position_profile,
-        )
+        replay = wiring.replay()
         with closing(progress(source.conversations(), quiet=options.quiet)) as conversations:
             totals = run(conversations, replay, keep=keep, reject=source.reject)
         source.check_some_left(totals.data.conversations)

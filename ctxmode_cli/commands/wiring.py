@@ -9,8 +9,10 @@ from ctxmode_cli.commands.options import ReplayOptions
 from ctxmode_cli.commands.simulation import simulation_of
 from ctxmode_cli.context.config import ContextConfig, ContextMode
 from ctxmode_cli.replay.results import Comparison, Totals, mode_of_base
+from ctxmode_cli.replay.session import Replay
 from ctxmode_cli.score.position import PositionProfile, find_position_profile
 from ctxmode_cli.simulate.charges import Simulation
+from ctxmode_cli.summarize.extractive import ExtractiveSummarizer
 from ctxmode_cli.tokens.counter import TokenCounter
 
 
@@ -46,6 +48,17 @@ class Wiring:
         simulation = simulation_of(counter.model.name, configs.values(), options, settings.file)
         chosen = baseline or mode_of_base(configs, ContextMode.FULL) or modes[0]
         return cls(configs, chosen, counter, simulation, find_position_profile(options.position_profile), options)
+
+    def replay(self) -> Replay:
+        """What replays one conversation after another, its summaries made offline."""
+        return Replay(
+            self.configs,
+            self.counter,
+            ExtractiveSummarizer(self.counter),
+            self.simulation,
+            probe_every_turn=self.options.probes == "all",
+            position_profile=self.position_profile,
+        )
 
     def comparison(self, totals: Totals, sources: Sequence[tuple[str, str]], skipped: int) -> Comparison:
         """What was replayed, as the reports take it.

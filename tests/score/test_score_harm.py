@@ -83,8 +83,8 @@ def test_links_without_supersedes_go_by_kind_and_message() -> None:
 
 
 def test_a_chain_of_changes_is_one_of_old_values() -> None:
-    """What the old value superseded is old too, the latest first; a label that bites its tail ends nothing."""
-    first = {**OLD, "id": "first", "value": "noted", "supersedes": "old"}
+    """What the old value superseded is old too, the latest first; two of one message that name each other end nothing."""
+    first = {"id": "first", "kind": "city", "value": "noted", "stated_at": 0, "superseded_at": 2, "supersedes": "old"}
     facts = facts_of({**OLD, "supersedes": "first"}, {**NEW, "supersedes": "old"}, first)
     assert Supersessions.of(facts).older[1] == [0, 2]
 
