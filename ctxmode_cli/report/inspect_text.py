@@ -16,6 +16,8 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _PREVIEW_LINES = 2
 _INDENT = 19
 _LABEL = 10
+_NAMED = 10
+"""Requests that are named; the others are counted."""
 _COLOURS = {"system": "blue", "summary": "magenta", "documents": "yellow", "history": "cyan", "input": "green"}
 _BAD = "bold red"
 _WHY = {
@@ -218,10 +220,18 @@ def _not_sent(page: _Page, dropped: Sequence[Dropped]) -> None:
         page.line(f"{messages}, {counted(part.tokens, 'token')}: {_WHY[part.why]}")
 
 
+def _probed(requests: Sequence[int]) -> str:
+    """Where to look instead."""
+    if not requests:
+        return ""
+    more = f" and {len(requests) - _NAMED} more" if len(requests) > _NAMED else ""
+    return f"; those that need one: {', '.join(map(str, requests[:_NAMED]))}{more}"
+
+
 def _facts(page: _Page, view: Inspection) -> None:
     page.heading("facts that it needs")
     if not view.facts:
-        page.line("none is probed at this request")
+        page.line(f"none is probed at this request{_probed(view.probed)}")
     for fact in view.facts:
         _fact(page, fact)
     for stale in view.stale:

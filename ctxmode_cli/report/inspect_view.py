@@ -143,6 +143,8 @@ class Inspection:
     """USD, summary call left out; None where the price is unknown, or nothing is sent."""
     facts: tuple[FactView, ...]
     stale: tuple[StaleView, ...]
+    probed: tuple[int, ...]
+    """All requests of the conversation that need a fact."""
 
     def tokens_of(self, *purposes: str) -> int:
         """Tokens of the pieces with these purposes."""
@@ -186,6 +188,7 @@ def inspect_request(session: SessionReplay, replay: Replay, mode: str, request: 
         cost=_cost(charge, replay),
         facts=tuple(_fact(score, context, session) for score in scores),
         stale=tuple(_stale(session, mode, request)),
+        probed=tuple(sorted({score.request for score in rows.scores})),
     )
 
 

@@ -11,7 +11,7 @@ from ctxmode_cli.context.plan import SummaryRequest, SummaryResult
 from ctxmode_cli.conversation.parse import parse_conversation
 from ctxmode_cli.replay.session import Replay, SessionReplay
 from ctxmode_cli.report.inspect_json import inspection_json
-from ctxmode_cli.report.inspect_text import inspection_text
+from ctxmode_cli.report.inspect_text import _probed, inspection_text
 from ctxmode_cli.report.inspect_view import Dropped, Inspection, inspect_request
 from ctxmode_cli.tokens.counter import TokenCounter
 
@@ -92,6 +92,13 @@ def test_a_contradiction_is_marked_where_it_stands() -> None:
     lines = text(3, m=ContextConfig(mode="summary", **SETTINGS)).split("\n")
     assert [line.strip() for line in lines if line.strip().startswith("!! -")] == ["!! - 用户关注宠物相关推荐。"]
     assert any('contradicts pets: it asserts what the user denied, "宠物推荐"' in line for line in lines)
+
+
+def test_where_no_fact_is_needed_the_requests_that_need_one_are_named() -> None:
+    """So that nobody has to try them one by one; of many the first ten are named."""
+    assert "none is probed at this request; those that need one: 3" in text(0, m=ContextConfig(mode="full"))
+    assert _probed(()) == ""
+    assert _probed(range(12)) == "; those that need one: 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more"
 
 
 def test_an_old_value_in_the_place_of_the_new_one_is_told() -> None:
