@@ -9,7 +9,9 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
 from ctxmode_cli.context.config import ContextConfig
-from ctxmode_cli.context.history import History
+from ctxmode_cli.context.context import Context, Piece
+from ctxmode_cli.context.history import History, Recorded
+from ctxmode_cli.context.manager import ContextManager
 from ctxmode_cli.context.plan import SummaryError, SummaryRequest, SummaryResult
 from ctxmode_cli.conversation.message import Message
 from ctxmode_cli.conversation.parse import parse_message
@@ -61,6 +63,28 @@ def history_of(messages: Iterable[Message], *, tools: Sequence[Mapping[str, Any]
     for message in messages:
         history.append(message)
     return history
+
+
+def play(session: ContextManager, script: str, **contents: Any) -> list[Context]:
+    """Append the script's messages and make a request before each assistant's, and one at an end by another role."""
+    made = []
+    for message in dialogue(script, **contents):
+        if message["role"] == "assistant" and session.history.turns:
+            made.append(session.build_context())
+        session.append(message)
+    return made if message["role"] == "assistant" else [*made, session.build_context()]
+
+
+def shown(pieces: Iterable[Piece]) -> str:
+    """Positions that are sent, as ranges, and notes by their purpose."""
+    return " ".join(
+        f"{piece.start}-{piece.stop - 1}" if isinstance(piece, Recorded) else piece.purpose for piece in pieces
+    )
+
+
+def sent(context: Context) -> str:
+    """The same of a whole request."""
+    return shown(context.pieces)
 
 
 TEXTS = [

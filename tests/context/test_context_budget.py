@@ -5,10 +5,9 @@ import weakref
 from typing import Any
 
 import pytest
-from dialogues import MODEL, TOOLS, WINDOW, counter, dialogue, history_of, messages_of
+from dialogues import MODEL, TOOLS, WINDOW, counter, dialogue, history_of, messages_of, sent
 
 from ctxmode_cli.context.config import Budget, ContextConfig
-from ctxmode_cli.context.context import Context, Recorded
 from ctxmode_cli.context.history import History, Note
 from ctxmode_cli.context.manager import ContextManager
 from ctxmode_cli.context.plan import Plan, State
@@ -26,12 +25,6 @@ def manager(script: str, mode: str = "sliding", *, tools: Any = (), **settings: 
     for message in dialogue(script, **contents):
         session.append(message)
     return session
-
-
-def sent(context: Context) -> str:
-    return " ".join(
-        f"{piece.start}-{piece.stop - 1}" if isinstance(piece, Recorded) else piece.purpose for piece in context.pieces
-    )
 
 
 def test_budget_is_clamped_to_the_window() -> None:

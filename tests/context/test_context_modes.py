@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from dialogues import MODEL, counter, dialogue, history_of
+from dialogues import MODEL, counter, dialogue, history_of, play, sent
 
 from ctxmode_cli.context.config import ContextConfig
-from ctxmode_cli.context.context import Context, Recorded
+from ctxmode_cli.context.context import Recorded
 from ctxmode_cli.context.history import History
 from ctxmode_cli.context.manager import ContextManager
 from ctxmode_cli.context.plan import SummaryError, SummaryRequest, SummaryResult
@@ -38,23 +38,6 @@ class Recorder:
 def manager(mode: str, summarizer: Recorder | None = None, **settings: Any) -> ContextManager:
     config = ContextConfig(mode=mode, model=MODEL, **settings)
     return ContextManager(config, summarizer=summarizer, history=History(counter()))
-
-
-def sent(context: Context) -> str:
-    """Positions that are sent, as ranges, and notes by their purpose."""
-    return " ".join(
-        f"{piece.start}-{piece.stop - 1}" if isinstance(piece, Recorded) else piece.purpose for piece in context.pieces
-    )
-
-
-def play(session: ContextManager, script: str, **contents: Any) -> list[Context]:
-    """Append the script's messages and make a request before each assistant's, and one at an end by another role."""
-    made = []
-    for message in dialogue(script, **contents):
-        if message["role"] == "assistant" and session.history.turns:
-            made.append(session.build_context())
-        session.append(message)
-    return made if message["role"] == "assistant" else [*made, session.build_context()]
 
 
 def exchanges(count: int) -> str:

@@ -4,11 +4,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from dialogues import MODEL, TOOLS, counter, dialogue, history_of, messages_of, record_messages, unhurried
+from dialogues import MODEL, TOOLS, counter, dialogue, history_of, messages_of, play, record_messages, shown, unhurried
 from hypothesis import given
 
 from ctxmode_cli.context.config import ContextConfig
-from ctxmode_cli.context.context import Context, Recorded, SummaryCall, wire_form
+from ctxmode_cli.context.context import Context, SummaryCall, wire_form
 from ctxmode_cli.context.history import History
 from ctxmode_cli.context.manager import ContextManager
 from ctxmode_cli.context.plan import SummaryError, SummaryRequest, SummaryResult
@@ -46,23 +46,8 @@ def manager(summarizer: Any, model: str = MODEL, tools: Any = (), **settings: An
     return ContextManager(config, summarizer=summarizer, history=History(TokenCounter.for_model(model), tools=tools))
 
 
-def play(session: ContextManager, script: str, **contents: Any) -> list[Context]:
-    made = []
-    for message in dialogue(script, **contents):
-        if message["role"] == "assistant" and session.history.turns:
-            made.append(session.build_context())
-        session.append(message)
-    return made if message["role"] == "assistant" else [*made, session.build_context()]
-
-
 def calls(contexts: list[Context]) -> list[SummaryCall]:
     return [context.call for context in contexts if context.call is not None]
-
-
-def shown(pieces: Any) -> str:
-    return " ".join(
-        f"{piece.start}-{piece.stop - 1}" if isinstance(piece, Recorded) else piece.purpose for piece in pieces
-    )
 
 
 # --- whose model ---
