@@ -2,11 +2,12 @@
 
 from contextlib import ExitStack, closing
 from pathlib import PurePath
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ctxmode_cli.commands.console import note, tell_skipped, write_result
+from ctxmode_cli.commands.options import MAX_ERRORS, ON_ERROR, TABLE_OR_JSON
 from ctxmode_cli.commands.tables import write_table
 from ctxmode_cli.errors import CtxmodeError
 from ctxmode_cli.report.visible import visible
@@ -29,11 +30,9 @@ def latency(
     holdout: Annotated[
         float, typer.Option(min=0, max=0.9, help="Share of the conversations that only measures the fit.")
     ] = 0.2,
-    output_format: Annotated[
-        Literal["table", "json"], typer.Option("--format", help="Form of the result on stdout.")
-    ] = "table",
-    on_error: Annotated[Literal["fail", "skip"], typer.Option(help="What a bad record does.")] = "fail",
-    max_errors: Annotated[int | None, typer.Option(min=0, help="Bad records that are borne.")] = None,
+    output_format: TABLE_OR_JSON = "table",
+    on_error: ON_ERROR = "fail",
+    max_errors: MAX_ERRORS = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Nothing on stderr but errors.")] = False,
 ) -> None:
     """Fit a latency profile to recorded times, and say how far it is off on conversations it has not seen.

@@ -1,10 +1,11 @@
 """`ctxmode convert`: any readable log to JSON lines or Parquet."""
 
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
 from ctxmode_cli.commands.console import note, tell_skipped
+from ctxmode_cli.commands.options import MAX_ERRORS, ON_ERROR
 from ctxmode_cli.errors import CtxmodeError
 from ctxmode_cli.report.words import counted
 
@@ -14,8 +15,8 @@ def convert(
         list[str],
         typer.Argument(metavar="IN... OUT", help='Logs (files, directories, globs, "-"), then the file to write.'),
     ],
-    on_error: Annotated[Literal["fail", "skip"], typer.Option(help="What a bad record does.")] = "fail",
-    max_errors: Annotated[int | None, typer.Option(min=0, help="Bad records that are borne.")] = None,
+    on_error: ON_ERROR = "fail",
+    max_errors: MAX_ERRORS = None,
 ) -> None:
     """Convert logs to the format and compression that OUT's extension names; nothing of a record is lost.
 

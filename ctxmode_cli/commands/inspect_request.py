@@ -1,12 +1,12 @@
 """`ctxmode inspect`: exactly what a mode would send at one request, and what it would leave out."""
 
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ctxmode_cli.commands.console import note, terminal_width, wants_colour, write_result
-from ctxmode_cli.commands.options import ReplayOptions, with_replay_options
+from ctxmode_cli.commands.options import TABLE_OR_JSON, ReplayOptions, with_replay_options
 from ctxmode_cli.context.config import ContextMode
 from ctxmode_cli.errors import CtxmodeError, ExitCode
 from ctxmode_cli.report.words import counted, listed
@@ -37,9 +37,7 @@ def inspect(
     ] = ContextMode.SLIDING,
     request: Annotated[int | None, typer.Option(min=0, help="Which request, from 0 on (default: the last).")] = None,
     diff: Annotated[str | None, typer.Option(metavar="MODE", help="Another mode to show beside it.")] = None,
-    output_format: Annotated[
-        Literal["table", "json"], typer.Option("--format", help="Form of the result on stdout.")
-    ] = "table",
+    output_format: TABLE_OR_JSON = "table",
 ) -> None:
     """Show what would be sent at one request, piece by piece, what would be left out and why, and where the facts are.
 

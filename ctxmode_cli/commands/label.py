@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from ctxmode_cli.commands.console import note, tell_skipped, write_result
+from ctxmode_cli.commands.options import MAX_ERRORS, ON_ERROR
 from ctxmode_cli.errors import CtxmodeError
 from ctxmode_cli.report.words import counted
 
@@ -37,8 +38,8 @@ def label(
     output_format: Annotated[
         Literal["table", "json"], typer.Option("--format", help="Form of the summary on stdout.")
     ] = "table",
-    on_error: Annotated[Literal["fail", "skip"], typer.Option(help="What a bad record does.")] = "fail",
-    max_errors: Annotated[int | None, typer.Option(min=0, help="Bad records that are borne.")] = None,
+    on_error: ON_ERROR = "fail",
+    max_errors: MAX_ERRORS = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Nothing on stderr but errors and questions.")] = False,
 ) -> None:
     """Draft the facts that conversations state, when they change and where they are needed again.

@@ -1,10 +1,9 @@
 """`ctxmode models`: the models whose tokens can be counted."""
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from ctxmode_cli.commands.console import write_result
+from ctxmode_cli.commands.options import TABLE_OR_JSON
 from ctxmode_cli.commands.tables import write_table
 
 if TYPE_CHECKING:
@@ -12,9 +11,7 @@ if TYPE_CHECKING:
 
 
 def models(
-    output_format: Annotated[
-        Literal["table", "json"], typer.Option("--format", help="Form of the result on stdout.")
-    ] = "table",
+    output_format: TABLE_OR_JSON = "table",
 ) -> None:
     """List the models: encoding, image rule, window, prices, cache rule. Dated snapshots of them are known as well."""
     from ctxmode_cli.report.formats import to_json

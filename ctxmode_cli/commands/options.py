@@ -46,6 +46,10 @@ LARGEST = 1_000_000_000
 """No number of seconds or sessions is larger, so that whatever follows from it stays finite."""
 
 OutputFormat = Literal["table", "json", "jsonl", "csv", "markdown"]
+ON_ERROR = Annotated[Literal["fail", "skip"], typer.Option(help="What a bad record does.")]
+MAX_ERRORS = Annotated[int | None, typer.Option(min=0, help="Bad records that are borne.")]
+TABLE_OR_JSON = Annotated[Literal["table", "json"], typer.Option("--format", help="Form of the result on stdout.")]
+"""For commands whose result has no other form."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,8 +78,8 @@ class ReplayOptions:
         str, typer.Option(help="How likely a fact is used where it stands: a name or a .toml file.")
     ] = "article"
     sessions_per_day: Annotated[int | None, typer.Option(min=1, max=LARGEST, help="Adds the daily cost.")] = None
-    on_error: Annotated[Literal["fail", "skip"], typer.Option(help="What a bad record does.")] = "fail"
-    max_errors: Annotated[int | None, typer.Option(min=0, help="Bad records that are borne.")] = None
+    on_error: ON_ERROR = "fail"
+    max_errors: MAX_ERRORS = None
     format: Annotated[OutputFormat, typer.Option(help="Form of the result on stdout.")] = "table"
     output: Annotated[
         list[str] | None,

@@ -1,11 +1,12 @@
 """`ctxmode tokenizer-check`: whether tokens are counted as they should be, and how wrong every estimate is."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ctxmode_cli.commands.console import tell_skipped, write_result
+from ctxmode_cli.commands.options import MAX_ERRORS, ON_ERROR, TABLE_OR_JSON
 from ctxmode_cli.commands.tables import write_table
 from ctxmode_cli.errors import ExitCode
 from ctxmode_cli.report.visible import visible
@@ -20,11 +21,9 @@ def tokenizer_check(
         list[str] | None, typer.Argument(help="Your own logs: files, directories, globs, - for stdin.")
     ] = None,
     model: Annotated[str, typer.Option(help="Whose tokens the estimates are measured against.")] = "gpt-4o",
-    output_format: Annotated[
-        Literal["table", "json"], typer.Option("--format", help="Form of the result on stdout.")
-    ] = "table",
-    on_error: Annotated[Literal["fail", "skip"], typer.Option(help="What a bad record does.")] = "fail",
-    max_errors: Annotated[int | None, typer.Option(min=0, help="Bad records that are borne.")] = None,
+    output_format: TABLE_OR_JSON = "table",
+    on_error: ON_ERROR = "fail",
+    max_errors: MAX_ERRORS = None,
 ) -> None:
     """Check golden counts, vocabularies and the model table; measure the error of the usual estimates.
 

@@ -131,5 +131,3 @@ FORECAST_FORMATS: dict[str, Callable[[Forecast], str]] = {
     "csv": forecast_csv,
     "markdown": forecast_markdown,
 }
-FORECAST_EXTENSIONS = {".json": "json", ".jsonl": "jsonl", ".csv": "csv", ".md": "markdown"}
-"""Which format `-o FILE` writes."""

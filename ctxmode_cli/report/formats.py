@@ -77,7 +77,7 @@ FORMATS: dict[str, Callable[[Comparison], str]] = {
     "markdown": as_markdown,
 }
 EXTENSIONS = {".json": "json", ".jsonl": "jsonl", ".csv": "csv", ".md": "markdown"}
-"""Which format `-o FILE` writes."""
+"""Which format `-o FILE` writes, of a comparison or a forecast."""
 
 
 def _inert(value: Any) -> Any:

@@ -14,7 +14,6 @@ _BAR = 24
 """Columns of a bar that stands for the whole request."""
 _EIGHTHS = " ▏▎▍▌▋▊▉█"
 _PREVIEW_LINES = 2
-_INDENT = 19
 _LABEL = 10
 _NAMED = 10
 """Requests that are named; the others are counted."""
