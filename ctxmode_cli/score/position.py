@@ -13,6 +13,7 @@ from ctxmode_cli.profiles import DESCRIPTION, LIST, NUMBER, ProfileFiles, check_
 
 Ints: TypeAlias = NDArray[np.int64]
 Floats: TypeAlias = NDArray[np.float64]
+Flags: TypeAlias = NDArray[np.bool_]
 
 _KIND = "position profile"
 _FILES = ProfileFiles(_KIND, "score/position", DESCRIPTION | {"length": LIST})

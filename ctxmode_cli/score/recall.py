@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, NamedTuple, Self, TypeAlias
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +21,7 @@ from ctxmode_cli.context.history import Note
 from ctxmode_cli.conversation.conversation import Fact
 from ctxmode_cli.conversation.message import Message
 from ctxmode_cli.language.matching import FactMatcher
-from ctxmode_cli.score.position import USE_UNITS
-
-Ints: TypeAlias = NDArray[np.int64]
-Flags: TypeAlias = NDArray[np.bool_]
+from ctxmode_cli.score.position import USE_UNITS, Flags, Ints
 
 
 class Carrier(NamedTuple):
@@ -168,7 +165,7 @@ class Recall:
 
 
 def _counter(sums: NDArray[Any]) -> Counter[int]:
-    """Whole numbers by index, from 1 on; those that are 0 are left out, but for the facts' own."""
+    """Whole numbers by index, from 1 on; those that are 0 are left out."""
     return Counter({index: round(value) for index, value in enumerate(sums.tolist()) if index and value})
 
 

@@ -3,21 +3,16 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ctxmode_cli.context.context import Context
 from ctxmode_cli.context.history import History, Note
 from ctxmode_cli.context.steps.documents import documents_for
 from ctxmode_cli.conversation.conversation import Fact
-from ctxmode_cli.score.position import USE_UNITS, Place, PositionProfile
+from ctxmode_cli.score.position import USE_UNITS, Flags, Floats, Ints, Place, PositionProfile
 from ctxmode_cli.score.recall import FactPlaces
-
-Ints: TypeAlias = NDArray[np.int64]
-Floats: TypeAlias = NDArray[np.float64]
-Flags: TypeAlias = NDArray[np.bool_]
 
 WENT = ("window", "summary", "budget", "documents", "unsendable", "unmatched")
 """Where a fact went that is not in context: what became of the newest message before the turn that says it.
@@ -86,10 +81,20 @@ class Probes:
             unprobed += int((wanted & ~can).sum())
             can &= wanted
         asked, fact = np.nonzero(can)
-        stated = np.array([fact.stated_at for fact in facts], dtype=np.int64)
-        starts = np.array([request.turn_start for request in requests], dtype=np.int64)
-        age = _turn_of(turns, starts[asked]) - _turn_of(turns, stated[fact])
+        age = _turn_of(turns, _turn_starts(requests)[asked]) - _turn_of(turns, _stated_at(facts)[fact])
         return cls(fact, asked, age, requests, unprobed)
+
+
+def _stated_at(facts: Sequence[Fact]) -> Ints:
+    return np.array([fact.stated_at for fact in facts], dtype=np.int64)
+
+
+def _turn_starts(requests: Sequence[Asked]) -> Ints:
+    return np.array([request.turn_start for request in requests], dtype=np.int64)
+
+
+def _positions(requests: Sequence[Asked]) -> Ints:
+    return np.array([request.position for request in requests], dtype=np.int64)
 
 
 def _turn_of(turns: Sequence[int], positions: Ints) -> Ints:
@@ -100,13 +105,11 @@ def _turn_of(turns: Sequence[int], positions: Ints) -> Ints:
 def _can_be_judged(facts: Sequence[Fact], places: FactPlaces, requests: Sequence[Asked]) -> Flags:
     """Request by fact: stated before the turn, not superseded by then, and not said again by the current input itself."""
     never = np.iinfo(np.int64).max
-    stated = np.array([fact.stated_at for fact in facts], dtype=np.int64)
     superseded = np.array(
         [never if fact.superseded_at is None else fact.superseded_at for fact in facts], dtype=np.int64
     )
-    starts = np.array([request.turn_start for request in requests], dtype=np.int64)
-    stops = np.array([request.position for request in requests], dtype=np.int64)
-    can: Flags = (stated < starts[:, None]) & (superseded >= stops[:, None])
+    starts, stops = _turn_starts(requests), _positions(requests)
+    can: Flags = (_stated_at(facts) < starts[:, None]) & (superseded >= stops[:, None])
     said_fact, said_at = places.occurrences
     asked = np.searchsorted(stops, said_at, side="right")
     one_input_each = bool((np.diff(starts) > 0).all())  # unless turns were joined since
@@ -127,12 +130,9 @@ def _labelled(facts: Sequence[Fact], requests: Sequence[Asked]) -> tuple[Flags, 
     if not labels:
         return wanted, 0
     positions, owners = np.array(labels, dtype=np.int64).T
-    asked = np.searchsorted(
-        np.array([request.position for request in requests], dtype=np.int64), positions, side="right"
-    )
+    asked = np.searchsorted(_positions(requests), positions, side="right")
     found = asked < len(requests)
-    starts = np.array([request.turn_start for request in requests], dtype=np.int64)
-    found[found] = starts[asked[found]] <= positions[found]
+    found[found] = _turn_starts(requests)[asked[found]] <= positions[found]
     wanted[asked[found], owners[found]] = True
     return wanted, int((~found).sum())
 
@@ -198,7 +198,7 @@ class Judge:
         self._places = places
         self._history = history
         self._profile = profile
-        starts = np.array([request.turn_start for request in probes.requests], dtype=np.int64)
+        starts = _turn_starts(probes.requests)
         said_fact, said_at = places.occurrences
         first = np.searchsorted(said_fact, probes.fact, side="left")
         # Of a fact's occurrences only those before the turn matter: the current input is left out.
@@ -210,9 +210,12 @@ class Judge:
         self._pair_at = said_at[np.repeat(first, counts) + within]
         self._pair_asked = probes.asked[self._pair_probe]
         self._pair_tokens = np.array(history.tokens_before, dtype=np.int64)[self._pair_at]
-        self._newest = (
-            np.where(counts > 0, said_at[np.maximum(stop - 1, 0)], _NOWHERE) if len(said_at) else counts * 0 - 1
-        )
+        self._newest = np.full(len(probes), _NOWHERE)
+        self._newest[counts > 0] = said_at[stop[counts > 0] - 1]
+        self._documents = [
+            documents_for(history, request.turn_start, request.position) if history.documented else None
+            for request in probes.requests
+        ]
 
     def __call__(self, contexts: Sequence[Context | None]) -> Scores:
         """What became of each probe.
@@ -259,14 +262,13 @@ class Judge:
 
     def _says(self, notes: Mapping[int, Note]) -> Flags:
         """Request by fact: whether the request's note says it."""
-        distinct = {note.text: note for note in notes.values()}
+        distinct = list(dict.fromkeys(notes.values()))
         rows = np.zeros((len(distinct) + 1, self._places.count), dtype=np.bool_)
-        for row, note in enumerate(distinct.values(), 1):
+        for row, note in enumerate(distinct):
             rows[row, self._places.facts_in_note(note)] = True
-        number = {text: row for row, text in enumerate(distinct, 1)}
-        chosen = np.zeros(len(self._probes.requests), dtype=np.int64)
-        for asked, note in notes.items():
-            chosen[asked] = number[note.text]
+        number = {note: row for row, note in enumerate(distinct)}
+        chosen = np.full(len(self._probes.requests), len(distinct))  # the last row, that of no note, says nothing
+        chosen[list(notes)] = [number[note] for note in notes.values()]
         said: Flags = rows[chosen]
         return said
 
@@ -283,10 +285,7 @@ class Judge:
         return went
 
     def _dropped_documents(self, contexts: Sequence[Context | None]) -> Iterator[tuple[int, Note]]:
-        if not self._history.documented:
-            return
-        for index, (request, context) in enumerate(zip(self._probes.requests, contexts, strict=True)):
-            note = documents_for(self._history, request.turn_start, request.position)
+        for index, (note, context) in enumerate(zip(self._documents, contexts, strict=True)):
             if context is not None and note is not None and note not in context.pieces:
                 yield index, note
 
