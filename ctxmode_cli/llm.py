@@ -1,0 +1,1 @@
+"""One OpenAI-compatible client with a response cache."""
