@@ -39,6 +39,8 @@ class Budget:
     """What lies before the current input: summary and recorded turns."""
     low: float = 1.0
     """Share of the room for history to which it is cut back where it does not fit."""
+    calls_first: bool = False
+    """Whether history's call groups go before its other messages where it does not fit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +85,19 @@ class ContextConfig:
     """`none`, or `session`: the call goes behind the session's own prefix, where the provider's cache holds most of it."""
     summary_call: str = "background"
     """`background`, or `blocking`: the request waits for the call."""
+    fact_card: bool = False
+    """Whether the facts that the user states are kept on a card of their own."""
+    fact_card_tokens: int = 300
+    """The card's text holds at most this many."""
+    placement: str = "head"
+    """Where the card and the summary's hard constraints stand: `head` (after the system prompt) or `tail` (right before
+    the current input)."""
+    tool_max_tokens: int = 1000
+    """A tool output of more tokens is sent as its key paths and statistics, in every mode but `full`."""
+    tool_history: str = "line"
+    """What tool outputs of earlier turns are sent as, in every mode but `full`: `line` (one each) or `full`."""
+    tool_priority: str = "normal"
+    """`low`: where history does not fit, its oldest call groups go before any other talk."""
 
     def __post_init__(self) -> None:
         self._check_choices()
@@ -97,6 +112,9 @@ class ContextConfig:
             "summary_role": ("system", "assistant"),
             "summary_prefix": ("none", "session"),
             "summary_call": ("background", "blocking"),
+            "placement": ("head", "tail"),
+            "tool_history": ("line", "full"),
+            "tool_priority": ("normal", "low"),
         }
         for setting, allowed in choices.items():
             value = getattr(self, setting)
@@ -115,6 +133,8 @@ class ContextConfig:
             "summary_threshold": 0,
             "summary_every": 0,
             "summary_target_tokens": 1,
+            "fact_card_tokens": 1,
+            "tool_max_tokens": 1,
         }
         for setting, minimum in least.items():
             value = getattr(self, setting)
@@ -157,7 +177,8 @@ class ContextConfig:
         room = window - self.reserved_output
         if room <= 0:
             raise CtxmodeError(f"reserved_output is {self.reserved_output}, the whole window of {window} tokens")
+        calls_first = self.tool_priority == "low"
         if self.mode == ContextMode.FULL:
-            return Budget(room, low=self.budget_low)
+            return Budget(room, low=self.budget_low, calls_first=calls_first)
         shares = self.system_tokens, self.input_tokens, self.history_tokens
-        return Budget(min(self.max_tokens, room), *shares, low=self.budget_low)
+        return Budget(min(self.max_tokens, room), *shares, low=self.budget_low, calls_first=calls_first)

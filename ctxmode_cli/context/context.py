@@ -1,10 +1,11 @@
 """A context: what one request would send, as a list of pieces."""
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from ctxmode_cli.context.history import History, Note, Recorded
+from ctxmode_cli.conversation.message import with_text
 
 Piece: TypeAlias = Recorded | Note
 
@@ -45,8 +46,8 @@ class Context(NamedTuple):
     """The mode wanted history from this position on; the budget may have cut some of that."""
 
     def sent_messages(self) -> int:
-        """How many recorded messages are sent."""
-        return sum(piece.stop - piece.start for piece in self.pieces if isinstance(piece, Recorded))
+        """How many recorded messages are sent, as recorded or shortened."""
+        return sum(stop - start for start, stop in map(span, self.pieces))
 
     def dropped_messages(self, history: History) -> int:
         """How many recorded messages are neither sent nor told by the summary."""
@@ -58,12 +59,31 @@ class Context(NamedTuple):
         return wire_form(self.pieces, history)
 
 
+HEAD = frozenset({"system", "card", "summary", "constraints"})
+"""Purposes of the pieces that stand at the head of a request, where nothing but such pieces comes before them."""
+
+
+def span(piece: Piece) -> tuple[int, int]:
+    """The recorded messages that a piece sends, as recorded or shortened: (start, stop); a note of its own has none."""
+    if isinstance(piece, Recorded):
+        return piece.start, piece.stop
+    return (0, 0) if piece.replaces is None else (piece.replaces, piece.replaces + 1)
+
+
+def head_length(pieces: Sequence[Piece]) -> int:
+    """How many pieces a request's head has: system messages and notes before all that was said."""
+    return next((index for index, piece in enumerate(pieces) if piece.purpose not in HEAD), len(pieces))
+
+
 def wire_form(pieces: Iterable[Piece], history: History) -> list[dict[str, Any]]:
     """Pieces as the messages that are sent."""
     wire: list[dict[str, Any]] = []
     for piece in pieces:
         if isinstance(piece, Recorded):
             wire.extend(message.wire() for message in history.messages[piece.start : piece.stop])
+        elif piece.replaces is not None:
+            recorded = history.messages[piece.replaces]
+            wire.append(recorded.wire() | {"content": with_text(recorded.content, piece.text)})
         else:
             wire.append({"role": piece.role, "content": piece.text})
     return wire

@@ -1,10 +1,12 @@
 """What was said so far, measured once, with its turns, steps and call groups."""
 
-from collections.abc import Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Hashable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from ctxmode_cli.context.ranges import Ranges
-from ctxmode_cli.conversation.message import SYSTEM_ROLES, Message
+from ctxmode_cli.conversation.message import SYSTEM_ROLES, Message, ToolCall
 from ctxmode_cli.errors import CtxmodeError
 from ctxmode_cli.tokens.counter import TokenCounter
 from ctxmode_cli.tokens.images import ImageRule
@@ -23,14 +25,17 @@ class Recorded(NamedTuple):
 
 
 class Note(NamedTuple):
-    """A generated message."""
+    """A generated message, or the generated text of a recorded tool output."""
 
     purpose: str
-    """`summary` or `documents`."""
+    """`summary`, `card`, `constraints` or `documents`; in place of a tool output `tool_output`, or `input` where that
+    belongs to the current input."""
     role: str
     text: str
     tokens: int
     """Framing included."""
+    replaces: int | None = None
+    """Position of the tool output that it is sent in place of, as the answer to the same call."""
 
 
 class Frame(NamedTuple):
@@ -92,6 +97,14 @@ class History:
         """For each position, whether a cut before it would part a call from its result."""
         self.answered_calls: list[tuple[int, int]] = []
         """Positions of a call and of a result that answers it."""
+        self.tool_outputs: list[int] = []
+        """Positions of tool messages."""
+        self.talk_ranges = Ranges()
+        """Positions of all messages but those of call groups: what stays of history whose tool outputs are left out."""
+        self.called_before = [0]
+        """For each position, the tokens of the call groups' messages before it."""
+        self.shared: dict[Hashable, Any] = {}
+        """What steps have worked out of these messages, for other modes with the same settings to use again."""
         self.tokens_before = [0]
         """For each position, the tokens of all messages before it."""
         self.spoken_before = [0]
@@ -125,6 +138,10 @@ class History:
         if isinstance(message.content, list):
             self._with_parts.append(position)
         role = message.role
+        is_called = role == "tool" or bool(message.tool_calls)
+        self.called_before.append(self.called_before[-1] + (tokens if is_called else 0))
+        if not is_called:
+            self.talk_ranges.add(position)
         if role in SYSTEM_ROLES:
             self.spoken_before.append(self.spoken_before[-1])
             self.cuttable_before.append(self.cuttable_before[-1])
@@ -148,6 +165,7 @@ class History:
             for call in message.tool_calls:
                 self._call_positions[call.id] = position
         else:
+            self.tool_outputs.append(position)
             self._append_result(message.tool_call_id or "", position)
         self._previous_role = role
 
@@ -161,9 +179,17 @@ class History:
             raise CtxmodeError("only a user message can be taken back")
         self._frame = self.documents_note = None
         self.messages.pop()
-        for sums in (self.inside_group, self.tokens_before, self.spoken_before, self.cuttable_before):
+        for sums in (
+            self.inside_group,
+            self.tokens_before,
+            self.spoken_before,
+            self.cuttable_before,
+            self.called_before,
+        ):
             sums.pop()
         self.uncuttable_ranges.pop()
+        self.talk_ranges.pop()
+        self.shared.clear()
         position = len(self.messages)
         for before in self._spoken_by.values():
             del before[position + 1 :]
@@ -195,6 +221,15 @@ class History:
         if not self.turns:
             self.turns.append(self.leading_systems)
             self.steps[:] = self.turns  # a preamble goes whole: what is cut starts at the user's words
+
+    def call_answered_by(self, result: int) -> ToolCall | None:
+        """The call that the tool message at `result` answers; None for an orphan."""
+        index = bisect_left(self.answered_calls, result, key=itemgetter(1))
+        for call_position, answer in self.answered_calls[index : index + 1]:
+            if answer == result:
+                call_id = self.messages[result].tool_call_id
+                return next(call for call in self.messages[call_position].tool_calls if call.id == call_id)
+        return None
 
     @property
     def turn_start(self) -> int:

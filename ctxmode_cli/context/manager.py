@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
+from ctxmode_cli.context.card import FactExtractor, extract_card_facts
 from ctxmode_cli.context.config import ContextConfig
 from ctxmode_cli.context.context import Context
 from ctxmode_cli.context.history import History
@@ -11,6 +12,9 @@ from ctxmode_cli.context.modes.registry import build_mode
 from ctxmode_cli.context.plan import State, Summarizer
 from ctxmode_cli.context.steps.assemble import assemble
 from ctxmode_cli.context.steps.budget import cut_input, fit
+from ctxmode_cli.context.steps.fact_card import FactCard
+from ctxmode_cli.context.steps.placement import place
+from ctxmode_cli.context.steps.tool_outputs import sent_forms
 from ctxmode_cli.conversation.message import Message
 from ctxmode_cli.conversation.parse import parse_message
 from ctxmode_cli.errors import CtxmodeError
@@ -23,6 +27,7 @@ class ContextManager:
     Args:
         config: The mode and its settings.
         summarizer: What the summary mode calls; the other modes need none.
+        extractor: Reads the facts for the fact card from what is said.
         tools: Tool schemas that go with every request; they count against the budget.
         history: An existing history to read from, for comparing several modes on one session. Whoever passes it
             appends to it.
@@ -36,6 +41,7 @@ class ContextManager:
         config: ContextConfig | None = None,
         *,
         summarizer: Summarizer | None = None,
+        extractor: FactExtractor = extract_card_facts,
         tools: Sequence[Mapping[str, Any]] = (),
         history: History | None = None,
     ) -> None:
@@ -50,6 +56,8 @@ class ContextManager:
         self.history = history
         self.budget = self.config.budget(self.history.counter.model.window)
         self._mode = build_mode(self.config, summarizer)
+        limit = self.config.fact_card_tokens
+        self._card = FactCard(limit, history.counter, extractor) if self.config.fact_card else None
         self._state = State()
 
     def append(self, message: Mapping[str, Any] | Message) -> None:
@@ -93,10 +101,13 @@ class ContextManager:
         if not history.turns:
             raise CtxmodeError("there is no user message to answer yet")
         frame = history.frame
-        input_cut = cut_input(history, frame, self.budget)  # first of all, so that no summary is paid for in vain
-        wish, state = self._mode(history, self.budget, self._state)
-        plan, self._state = fit(history, frame, self.budget, wish, input_cut, state)
-        return assemble(history, frame, plan, input_cut, wish.start)
+        sent = sent_forms(history, self.config)
+        input_cut = cut_input(history, frame, self.budget, sent)  # first of all, so that no summary is paid for in vain
+        state = self._state if self._card is None else self._card(history, self._state)
+        wish, state = self._mode(history, self.budget, state)
+        wish = place(wish._replace(card=state.card_note), history.counter, self.config.placement)
+        plan, self._state = fit(history, frame, self.budget, wish, input_cut, state, sent)
+        return assemble(history, frame, plan, input_cut, wish.start, sent, self.config.placement)
 
     def reset(self) -> None:
         """Forget the session: messages and the mode's state."""

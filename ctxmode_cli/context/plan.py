@@ -4,12 +4,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
+from ctxmode_cli.context.card import Card
 from ctxmode_cli.context.config import Budget
 from ctxmode_cli.context.context import Piece, SummaryCall, wire_form
 from ctxmode_cli.context.history import History, Note
 from ctxmode_cli.conversation.message import Message
 from ctxmode_cli.errors import CtxmodeError
 from ctxmode_cli.tokens.counter import TokenCounter
+
+CONSTRAINTS_HEADINGS = frozenset({"## The user's hard constraints", "## 用户的硬性要求"})
+"""The last section of a summary has one of these headings, so that it can be told from the rest."""
 
 
 class Plan(NamedTuple):
@@ -26,6 +30,12 @@ class Plan(NamedTuple):
     """The current turn's documents, where the budget has room for them; no mode decides on them."""
     trimmed: bool = False
     """Whether the budget left out something of it."""
+    card: Note | None = None
+    """The fact card, whatever the mode decides."""
+    constraints: Note | None = None
+    """The summary's hard constraints, where they stand apart from it."""
+    called_from: int = 0
+    """Call groups of history before this position are left out, so that the talk beside them stays."""
 
 
 class State(NamedTuple):
@@ -39,6 +49,12 @@ class State(NamedTuple):
     """The running summary covers the messages before this position."""
     cut_start: int = 0
     """Position that the budget has cut the history back to, to stay there; 0 where it has not."""
+    card: Card = Card()
+    """The facts that were said so far, where a fact card is kept."""
+    card_note: Note | None = None
+    """The same as it is sent; None while it is empty."""
+    card_stop: int = 0
+    """The messages before this position have been read for it."""
 
 
 class Mode(Protocol):

@@ -4,8 +4,8 @@ from bisect import bisect_left
 from collections.abc import Iterator
 
 from ctxmode_cli.context.config import Budget
-from ctxmode_cli.context.context import Context
-from ctxmode_cli.context.history import History, Note, Recorded
+from ctxmode_cli.context.context import Context, span
+from ctxmode_cli.context.history import History, Note
 
 
 def mode_faults(context: Context, history: History, budget: Budget) -> tuple[str, ...]:
@@ -26,14 +26,17 @@ def mode_faults(context: Context, history: History, budget: Budget) -> tuple[str
     for piece in context.pieces:
         if isinstance(piece, Note):
             tokens += piece.tokens
-            continue
-        purpose, start, stop, _ = piece
-        tokens += tokens_before[stop] - tokens_before[start]
+            if piece.replaces is None:
+                continue
+            start, stop = piece.replaces, piece.replaces + 1
+        else:
+            start, stop = piece.start, piece.stop
+            tokens += tokens_before[stop] - tokens_before[start]
         if start < end:
             faults.append("disorder")
         elif start > end and (inside_group[start] or inside_group[end]):
             cuts_group = True
-        if first < 0 and purpose != "system":
+        if first < 0 and piece.purpose != "system":
             first = start
         end = stop
     if tokens > budget.request:
@@ -57,19 +60,16 @@ def _start_faults(first: int, context: Context, history: History) -> Iterator[st
 
 def _parts_call(context: Context, history: History) -> bool:
     """Whether one of a call and its result is sent and the other is not."""
-    sent = {position for piece in _recorded(context) for position in range(piece.start, piece.stop)}
+    sent = {position for piece in context.pieces for position in range(*span(piece))}
     return any((call in sent) != (result in sent) for call, result in history.answered_calls)
 
 
 def _lost_system(context: Context, history: History) -> bool:
     """Whether a system message lies in none of the pieces."""
     systems = history.systems
-    sent = sum(bisect_left(systems, piece.stop) - bisect_left(systems, piece.start) for piece in _recorded(context))
+    spans = map(span, context.pieces)
+    sent = sum(bisect_left(systems, stop) - bisect_left(systems, start) for start, stop in spans)
     return sent != len(systems)
-
-
-def _recorded(context: Context) -> list[Recorded]:
-    return [piece for piece in context.pieces if isinstance(piece, Recorded)]
 
 
 def _starts_well(first: int, history: History) -> bool:

@@ -85,3 +85,11 @@ def content_text(content: Content) -> str:
         return ""
     texts = (part.get(TEXT_PARTS[part["type"]]) for part in content if part["type"] in TEXT_PARTS)
     return "\n".join(text for text in texts if isinstance(text, str))
+
+
+def with_text(content: Content, text: str) -> Content:
+    """A content that says `text` instead; what is attached to it (images, files) stays."""
+    if not content or isinstance(content, str):
+        return text
+    attached = [part for part in content if part["type"] not in TEXT_PARTS]
+    return [{"type": "text", "text": text}, *attached] if attached else text

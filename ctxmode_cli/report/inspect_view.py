@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from ctxmode_cli.context.config import Budget
-from ctxmode_cli.context.context import Context, Piece
+from ctxmode_cli.context.context import Context, Piece, head_length, span
 from ctxmode_cli.context.history import History, Note
 from ctxmode_cli.conversation.conversation import Conversation, Fact
 from ctxmode_cli.conversation.message import Message
@@ -224,9 +224,8 @@ def _contradictions(note: Note, context: Context, conversation: Conversation) ->
 
 def _dropped(context: Context, history: History) -> Iterator[Dropped]:
     """The ranges of messages that are not sent, each for one reason, and the documents."""
-    recorded = [piece for piece in context.pieces if not isinstance(piece, Note)]
-    turn_start = next(piece.start for piece in recorded if piece.purpose == "input")
-    sent = {at for piece in recorded for at in range(piece.start, piece.stop)}
+    turn_start = next(span(piece)[0] for piece in context.pieces if piece.purpose == "input")
+    sent = {at for piece in context.pieces for at in range(*span(piece))}
     missing = ((at, _why(at, context, turn_start)) for at in range(context.length) if at not in sent)
     # Neighbours have the same reason, and the same distance from their place in the row.
     for (why, _), run in groupby(enumerate(missing), key=lambda item: (item[1][1], item[1][0] - item[0])):
@@ -270,7 +269,7 @@ def _place(fact: Fact, carrier: Carrier, context: Context, history: History) -> 
 
 def _tokens_before(carrier: Carrier, context: Context, history: History) -> int:
     """Tokens before the message or note that carries a fact; 0 for the head, as recall (modelled) has it."""
-    if carrier.purpose in {"system", "summary"}:
+    if carrier.piece < head_length(context.pieces):
         return 0
     before = history.fixed_tokens - history.counter.REPLY_TOKENS
     before += sum(piece.tokens for piece in context.pieces[: carrier.piece])

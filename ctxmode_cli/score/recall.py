@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ctxmode_cli.context.context import Context
+from ctxmode_cli.context.context import HEAD, Context
 from ctxmode_cli.context.history import Note
 from ctxmode_cli.conversation.conversation import Fact
 from ctxmode_cli.conversation.message import Message
@@ -83,13 +83,15 @@ class FactPlaces:
         if not said:
             return
         for number, piece in enumerate(context.pieces):
+            if piece.purpose == "input":
+                continue
             if isinstance(piece, Note):
                 if fact in self.facts_in_note(piece):
                     lines = _lines(piece)
                     for line, found in zip(lines, self._facts_in_lines(lines), strict=True):
                         if fact in (self._wanted[index] for index in found):
                             yield Carrier(number, piece.purpose, None, line)
-            elif piece.purpose != "input":
+            else:
                 first = bisect_left(said, piece.start)
                 for position in said[first : bisect_left(said, piece.stop, first)]:
                     yield Carrier(number, piece.purpose, position, "")
@@ -102,8 +104,8 @@ class FactPlaces:
 
 
 def _lines(note: Note) -> list[str]:
-    """Each line of a summary stands for itself; a line break within a document is white space."""
-    return note.text.split("\n") if note.purpose == "summary" else [note.text]
+    """Each line of a summary or a card stands for itself; a line break within a document is white space."""
+    return note.text.split("\n") if note.purpose in HEAD else [note.text]
 
 
 def probed_facts(facts: Sequence[Fact], *, every_turn: bool) -> list[int]:

@@ -7,21 +7,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ctxmode_cli.context.context import Context
+from ctxmode_cli.context.context import Context, head_length
 from ctxmode_cli.context.history import History, Note
 from ctxmode_cli.context.steps.documents import documents_for
 from ctxmode_cli.conversation.conversation import Fact
 from ctxmode_cli.score.position import USE_UNITS, Flags, Floats, Ints, Place, PositionProfile
 from ctxmode_cli.score.recall import FactPlaces
 
-WENT = ("window", "summary", "budget", "documents", "unsendable", "unmatched")
+WENT = ("window", "summary", "budget", "documents", "tool_output", "unsendable", "unmatched")
 """Where a fact went that is not in context: what became of the newest message before the turn that says it.
 
 `unmatched` (the fact is not found where its label says), `unsendable`, `documents` (those that were retrieved for this turn
-have it, and they were dropped), `summary` (the message was summarised, and the summary does not say it), `budget` (the mode
+have it, and they were dropped), `tool_output` (a tool output that has it was shortened), `summary` (the message was summarised, and the summary does not say it), `budget` (the mode
 wanted the message and the budget cut it), or `window` (the mode did not want it).
 """
-_WINDOW, _SUMMARY, _BUDGET, _DOCUMENTS, _UNSENDABLE, _UNMATCHED = range(len(WENT))
+_WINDOW, _SUMMARY, _BUDGET, _DOCUMENTS, _TOOL_OUTPUT, _UNSENDABLE, _UNMATCHED = range(len(WENT))
 _NOWHERE = -1
 
 
@@ -279,6 +279,10 @@ class Judge:
         went[newest < layout.summarised[asked]] = _SUMMARY
         for index, dropped in self._dropped_documents(contexts):
             went[(asked == index) & np.isin(fact, self._places.facts_in_note(dropped))] = _DOCUMENTS
+        if layout.shortened:
+            for probe in np.flatnonzero(lost):
+                if newest[probe] in layout.shortened.get(asked[probe], ()):
+                    went[probe] = _TOOL_OUTPUT
         went[~layout.sendable[asked]] = _UNSENDABLE
         went[newest < 0] = _UNMATCHED
         went[~lost] = _NOWHERE
@@ -301,17 +305,24 @@ class _Layout:
         spans: list[list[tuple[int, int, int, int, int]]] = []
         self.notes: list[tuple[dict[int, Note], Ints]] = []
         """For each of a request's notes: by request the note, and the tokens before it."""
+        self.shortened: dict[int, set[int]] = {}
+        """By request, positions of the tool outputs that are sent shortened."""
         tools_tokens = history.fixed_tokens - history.counter.REPLY_TOKENS
         for index, context in enumerate(contexts):
             tokens, ranges, notes = tools_tokens, 0, 0
-            for piece in context.pieces if context else ():
-                if isinstance(piece, Note):
+            head = head_length(context.pieces) if context else 0
+            for number, piece in enumerate(context.pieces if context else ()):
+                if piece.purpose == "input":
+                    pass
+                elif isinstance(piece, Note):
+                    if piece.replaces is not None:
+                        self.shortened.setdefault(index, set()).add(piece.replaces)
                     if notes == len(self.notes):
                         self.notes.append(({}, np.zeros(len(contexts), dtype=np.int64)))
                     self.notes[notes][0][index] = piece
-                    self.notes[notes][1][index] = 0 if piece.purpose == "summary" else tokens
+                    self.notes[notes][1][index] = 0 if number < head else tokens
                     notes += 1
-                elif piece.purpose != "input":
+                else:
                     if ranges == len(spans):
                         spans.append([])
                     moves = piece.purpose != "system"

@@ -112,6 +112,8 @@ class PromptCache:
             *before, last = segments
             if not isinstance(last, Note):
                 self._send([*before, (last[0], reply_stop)], now)
+            elif last.replaces is not None:
+                self._send([*segments, (last.replaces + 1, reply_stop)], now)
         return rule.hit(tokens)
 
     def _send(self, segments: Sequence[_Segment], now: float) -> int:
@@ -249,7 +251,7 @@ class PromptCache:
     def _generated(self, segment: _Segment) -> tuple[str, str, int]:
         """Role, text and tokens of a note or of the system message that a range begins with; no text for any other."""
         if isinstance(segment, Note):
-            return segment.role, segment.text, segment.tokens
+            return segment.role, segment.text if segment.replaces is None else "", segment.tokens
         message = self._history.messages[segment[0]]
         if not message.is_system or not isinstance(message.content, str):
             return message.role, "", 0
@@ -258,7 +260,7 @@ class PromptCache:
 
 def _note_form(note: Note) -> Hashable:
     """What two notes have in common exactly when they are equal; no recorded message has it."""
-    return "note", note.role, note.text
+    return "note", note.role, note.text, note.replaces
 
 
 def _segments(pieces: Sequence[Piece]) -> list[_Segment]:

@@ -13,6 +13,7 @@ from ctxmode_cli.context.manager import ContextManager
 from ctxmode_cli.context.plan import Plan, State
 from ctxmode_cli.context.steps.assemble import assemble
 from ctxmode_cli.context.steps.budget import OverBudgetError, fit
+from ctxmode_cli.context.steps.tool_outputs import sent_forms
 from ctxmode_cli.conversation.parse import parse_message
 from ctxmode_cli.errors import CtxmodeError
 
@@ -254,7 +255,8 @@ def test_turns_that_only_a_summary_crowded_out_come_back() -> None:
     history = history_of(messages_of("u a u a u a u"))
     plan = Plan(0, Note("summary", "system", "so far", 50))
     budget = Budget(request=9 + 40, history=70)
-    plan, _ = fit(history, history.frame, budget, plan, None, State())
+    sent = sent_forms(history, ContextConfig())
+    plan, _ = fit(history, history.frame, budget, plan, None, State(), sent)
     context = assemble(history, history.frame, plan, None, plan.start)
     assert (sent(context), context.prompt_tokens, context.stepped_down) == ("0-5 6-6", 9 + 36, "sliding")
 

@@ -19,6 +19,8 @@ from ctxmode_cli.context.plan import (
 )
 from ctxmode_cli.context.steps.assemble import assemble
 from ctxmode_cli.context.steps.budget import history_tokens
+from ctxmode_cli.context.steps.placement import place
+from ctxmode_cli.context.steps.tool_outputs import sent_forms
 from ctxmode_cli.conversation.message import Message
 from ctxmode_cli.tokens.counter import TokenCounter
 
@@ -58,16 +60,17 @@ class Summary:
         trigger = self.config.summary_trigger
         if trigger != "tokens" and self._unsummarised_turns(history, plan) > keep + self.config.summary_every:
             return target
-        if trigger != "turns" and history_tokens(history, plan) > self.config.compress_ratio * budget.request:
-            return target
-        return None
+        if trigger == "turns":
+            return None
+        tokens = history_tokens(history, plan, sent_forms(history, self.config))
+        return target if tokens > self.config.compress_ratio * budget.request else None
 
     @staticmethod
     def _unsummarised_turns(history: History, plan: Plan) -> int:
         return history.complete_turns - bisect_left(history.turns, plan.summarised)
 
     def _refresh(self, history: History, budget: Budget, state: State, target: int) -> tuple[Plan, State]:
-        told = state if self.config.summary_strategy == "rolling" else State()
+        told = state if self.config.summary_strategy == "rolling" else state._replace(summary=None, summarised=0)
         prefix = self._prefix(history, told) if self.config.summary_prefix == "session" else None
         try:
             result = self._ask(history, told, target, prefix)
@@ -82,12 +85,14 @@ class Summary:
         call = self._call(result, completion_tokens, prefix)
         return Plan(target, note, target, call), state._replace(summary=note, summarised=target)
 
-    @staticmethod
-    def _prefix(history: History, told: State) -> SessionPrefix:
+    def _prefix(self, history: History, told: State) -> SessionPrefix:
         """What the session's request would begin with if no summary were called for, the originals for a rebuild."""
-        plan = Plan(told.summarised, told.summary, told.summarised)
-        *head, _current_input = assemble(history, history.frame, plan, None, plan.start).pieces
-        return SessionPrefix(tuple(head), history)
+        placement = self.config.placement
+        plan = Plan(told.summarised, told.summary, told.summarised, card=told.card_note)
+        plan = place(plan, history.counter, placement)
+        sent = sent_forms(history, self.config)
+        pieces = assemble(history, history.frame, plan, None, plan.start, sent, placement).pieces
+        return SessionPrefix(tuple(piece for piece in pieces if piece.purpose != "input"), history)
 
     def _ask(self, history: History, told: State, target: int, prefix: SessionPrefix | None) -> SummaryResult:
         """The summarizer's answer; where its window does not hold all messages, the oldest stay unseen."""

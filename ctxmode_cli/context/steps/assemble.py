@@ -1,12 +1,18 @@
 """From a plan that fits to the context: its pieces, in the order that the request is sent."""
 
+from collections.abc import Iterable
+
 from ctxmode_cli.context.context import Context, Piece
 from ctxmode_cli.context.history import Frame, History, Recorded
 from ctxmode_cli.context.plan import Plan
 from ctxmode_cli.context.steps.budget import InputCut
+from ctxmode_cli.context.steps.placement import heads_and_tails
+from ctxmode_cli.context.steps.tool_outputs import Form, Sent, merge_copies
 
 
-def assemble(history: History, frame: Frame, plan: Plan, input_cut: InputCut | None, wanted: int) -> Context:
+def assemble(
+    history: History, frame: Frame, plan: Plan, input_cut: InputCut | None, wanted: int, sent: Sent, placement: str
+) -> Context:
     """The request's context; its last pieces are the current input.
 
     Args:
@@ -15,28 +21,37 @@ def assemble(history: History, frame: Frame, plan: Plan, input_cut: InputCut | N
         plan: What goes in before the current input.
         input_cut: What of the current input goes in; None for all of it.
         wanted: Where the mode wanted history to start, whatever the plan was cut to.
+        sent: How tool outputs are sent.
+        placement: Where card and hard constraints stand: `head`, or `tail`, right before the current input.
     """
-    pieces: tuple[Piece, ...]
-    prompt_tokens, input_tokens, pieces, input_piece = frame
-    start, summary, summarised, call, stepped_down, documents, trimmed = plan
-    if summary is not None:
-        prompt_tokens += summary.tokens
-        pieces += (summary,)
+    turn_start, start = frame.input.start, plan.start
+    head, tail = heads_and_tails(plan, placement)
+    pieces: tuple[Piece, ...] = frame.leading_systems + head
     if len(history.systems) > history.leading_systems:
         pieces += _systems_before(history, start)
-    prompt_tokens += history.spoken_tokens(start, input_piece.start)
-    pieces += _history_piece(history, start, input_piece.start)
-    if documents is not None:
-        prompt_tokens += documents.tokens
-        pieces += (documents,)
-    if input_cut is None:
-        prompt_tokens += input_tokens
-        pieces += (input_piece,)
-    else:
-        trimmed = True
-        prompt_tokens += input_cut.tokens
-        pieces += _cut_pieces(history, input_cut)
-    return Context(pieces, prompt_tokens, input_piece.stop, summarised, trimmed, stepped_down, call, wanted)
+    recorded = _history_pieces(history, plan, turn_start)
+    pieces += recorded if not history.tool_outputs else _shortened(recorded, sent.earlier)
+    if plan.documents is not None:
+        pieces += (plan.documents,)
+    pieces += tail
+    input_pieces = (frame.input,) if input_cut is None else _cut_pieces(history, input_cut)
+    pieces += input_pieces if not history.tool_outputs else _shortened(input_pieces, sent.current)
+    if history.tool_outputs:
+        pieces = merge_copies(pieces, history)
+    return Context(
+        pieces,
+        history.fixed_tokens + sum([piece.tokens for piece in pieces]),
+        frame.input.stop,
+        plan.summarised,
+        plan.trimmed or input_cut is not None,
+        plan.stepped_down,
+        plan.call,
+        wanted,
+    )
+
+
+def _shortened(pieces: Iterable[Recorded], form: Form) -> tuple[Piece, ...]:
+    return tuple(part for piece in pieces for part in form.split(piece))
 
 
 def _systems_before(history: History, start: int) -> tuple[Recorded, ...]:
@@ -47,13 +62,21 @@ def _systems_before(history: History, start: int) -> tuple[Recorded, ...]:
     )
 
 
-def _history_piece(history: History, start: int, turn_start: int) -> tuple[Recorded, ...]:
-    """What is sent between the leading system messages and the current input: one range, or none."""
-    start = max(start, history.leading_systems)
-    if start == turn_start:
-        return ()
-    tokens_before = history.tokens_before
-    return (Recorded("history", start, turn_start, tokens_before[turn_start] - tokens_before[start]),)
+def _history_pieces(history: History, plan: Plan, turn_start: int) -> tuple[Recorded, ...]:
+    """What is sent between the leading system messages and the current input: one range, or none.
+
+    Where call groups are left out, it is what stays of the talk beside them, and everything after them.
+    """
+    start = max(plan.start, history.leading_systems)
+    first = max(start, history.turns[0])
+    if plan.called_from <= first:
+        spans = [(start, turn_start)]
+    else:
+        talk = history.talk_ranges.within(first, plan.called_from)
+        spans = [(start, first), *talk, (plan.called_from, turn_start)]
+    return tuple(
+        Recorded("history", begin, end, history.range_tokens(begin, end)) for begin, end in spans if begin < end
+    )
 
 
 def _cut_pieces(history: History, input_cut: InputCut) -> tuple[Recorded, ...]:

@@ -7,6 +7,7 @@ from ctxmode_cli.context.config import Budget
 from ctxmode_cli.context.history import Frame, History
 from ctxmode_cli.context.plan import Plan, State
 from ctxmode_cli.context.steps.documents import documents_note
+from ctxmode_cli.context.steps.tool_outputs import Sent
 from ctxmode_cli.errors import CtxmodeError
 
 
@@ -37,7 +38,7 @@ class InputCut(NamedTuple):
     """What goes in, system messages among it left out of the count."""
 
 
-def cut_input(history: History, frame: Frame, budget: Budget) -> InputCut | None:
+def cut_input(history: History, frame: Frame, budget: Budget, sent: Sent) -> InputCut | None:
     """The current input without its oldest call groups; None where it fits whole.
 
     Its user messages and its newest call group always go in.
@@ -54,31 +55,54 @@ def cut_input(history: History, frame: Frame, budget: Budget) -> InputCut | None
             raise OverBudgetError("system", system_over)
     if frame.input_tokens <= room:
         return None
+    tokens = input_tokens(history, frame, sent)
+    if tokens <= room:
+        return None
     if frame.fixed_tokens > budget.request:
         raise OverBudgetError("system", frame.fixed_tokens - budget.request)
-    return _without_oldest_groups(history, frame.input_tokens, room)
+    return _without_oldest_groups(history, tokens, room, sent)
 
 
-def _without_oldest_groups(history: History, tokens: int, room: int) -> InputCut:
-    steps, cuttable_before, start = history.steps, history.cuttable_before, history.turn_start
-    uncut = tokens + cuttable_before[start]
-    # A cut before the current turn would leave more than `tokens`, which is already too much.
-    cut = bisect_left(steps, True, key=lambda step: uncut - cuttable_before[step] <= room)
+def input_tokens(history: History, frame: Frame, sent: Sent) -> int:
+    """Tokens of the whole current input as it is sent, system messages in it left out."""
+    return frame.input_tokens - sent.current.saved(history.turn_start, len(history))
+
+
+def _without_oldest_groups(history: History, tokens: int, room: int, sent: Sent) -> InputCut:
+    steps, start = history.steps, history.turn_start
+
+    def left(step: int) -> int:
+        """Tokens without the call groups before `step`; a cut before the current turn leaves all."""
+        step = max(step, start)
+        called = history.cuttable_before[step] - history.cuttable_before[start]
+        return tokens - called + sent.current.saved(start, step)
+
+    cut = bisect_left(steps, True, key=lambda step: step >= start and left(step) <= room)
     if cut < len(steps):
-        return InputCut(steps[cut], uncut - cuttable_before[steps[cut]])
-    newest = max([start, *steps[-1:]])
-    raise OverBudgetError("input", uncut - cuttable_before[newest] - room)
+        return InputCut(steps[cut], left(steps[cut]))
+    raise OverBudgetError("input", left(max([start, *steps[-1:]])) - room)
 
 
-def history_tokens(history: History, plan: Plan) -> int:
+def history_tokens(history: History, plan: Plan, sent: Sent) -> int:
     """Tokens of what the plan sends before the current input, system messages left out."""
-    spoken_before = history.spoken_before
-    tokens = spoken_before[history.turns[-1]] - spoken_before[plan.start]
-    return tokens if plan.summary is None else tokens + plan.summary.tokens
+    notes = (plan.summary, plan.card, plan.constraints)
+    return _recorded_tokens(history, plan, sent) + sum([note.tokens for note in notes if note is not None])
+
+
+def _recorded_tokens(history: History, plan: Plan, sent: Sent) -> int:
+    """The same without generated notes."""
+    start, turn_start = plan.start, history.turns[-1]
+    tokens = history.spoken_before[turn_start] - history.spoken_before[start]
+    if history.tool_outputs:
+        first = max(start, history.turns[0])
+        called_from = max(first, plan.called_from)
+        tokens -= history.called_before[called_from] - history.called_before[first]
+        tokens -= sent.earlier.saved(start, first) + sent.earlier.saved(called_from, turn_start)
+    return tokens
 
 
 def fit(
-    history: History, frame: Frame, budget: Budget, plan: Plan, input_cut: InputCut | None, state: State
+    history: History, frame: Frame, budget: Budget, plan: Plan, input_cut: InputCut | None, state: State, sent: Sent
 ) -> tuple[Plan, State]:
     """The plan cut to the budget, with the documents that go in beside it: they are dropped first, then turns.
 
@@ -87,15 +111,16 @@ def fit(
     a provider's prompt cache survives for some turns. A late result that has joined the turns about that start gives
     it up; the history is then cut anew.
     """
-    room = budget.request - frame.fixed_tokens - (frame.input_tokens if input_cut is None else input_cut.tokens)
+    room = budget.request - frame.fixed_tokens
+    room -= input_tokens(history, frame, sent) if input_cut is None else input_cut.tokens
     share = budget.history
     limit = room if share is None or share > room else share
-    used = history_tokens(history, plan)
+    used = history_tokens(history, plan, sent)
     if used > limit:
-        plan = _cut_history(history, plan, limit, budget.low, state.cut_start)
+        plan = _cut_history(history, plan, limit, budget, state.cut_start, sent)
         if budget.low < 1:
             state = state._replace(cut_start=plan.start)
-        used = history_tokens(history, plan)
+        used = history_tokens(history, plan, sent)
         if limit != share:
             used = max(used, int(budget.low * limit))  # what a cut to the budget leaves under its mark is for turns
     elif state.cut_start:
@@ -105,27 +130,54 @@ def fit(
     return plan, state
 
 
-def _cut_history(history: History, plan: Plan, limit: int, low: float, cut_start: int) -> Plan:
+def _cut_history(history: History, plan: Plan, limit: int, budget: Budget, cut_start: int, sent: Sent) -> Plan:
     """The plan without its oldest turns: from `cut_start` on where that fits into `limit`, else cut back to the mark.
 
-    A summary stays as long as it fits itself, since it stands for the most; without it the request is a sliding one,
-    and where not even the last turn fits, a zero one.
+    Card and summary stay as long as they fit themselves, since they stand for the most; without a summary the request
+    is a sliding one, and where not even the last turn fits, a zero one. With `budget.calls_first` the oldest call
+    groups go before any turn does.
     """
-    summary = plan.summary
-    if summary is not None and summary.tokens > limit:
-        plan = plan._replace(summary=None, summarised=0, stepped_down="sliding")
-        summary = None
-    told = 0 if summary is None else summary.tokens
+    plan = _with_notes_that_fit(plan, limit)._replace(trimmed=True)
+    told = history_tokens(history, plan, sent) - _recorded_tokens(history, plan, sent)
+    mark = max(0, int(budget.low * limit) - told)
     turn_start = history.turn_start
+    if budget.calls_first and history.tool_outputs:
+        bare = plan._replace(called_from=turn_start)
+        if told + _recorded_tokens(history, bare, sent) <= limit:
+            return bare._replace(called_from=_first_call_that_fits(history, bare, mark, sent))
+        plan = bare
+
+    def tokens_from(start: int) -> int:
+        return _recorded_tokens(history, plan._replace(start=start), sent)
+
     start = plan.start
     if cut_start > start and _starts_turn(history, cut_start):
         start = cut_start
-    if told + history.spoken_tokens(start, turn_start) > limit:
-        mark = max(0, int(low * limit) - told)
-        first = bisect_left(history.turns, True, key=lambda turn: history.spoken_tokens(turn, turn_start) <= mark)
+    if told + tokens_from(start) > limit:
+        first = bisect_left(history.turns, True, key=lambda turn: tokens_from(turn) <= mark)
         start = max(plan.start, history.turns[first])
     stepped_down = "zero" if plan.stepped_down and start == turn_start else plan.stepped_down
-    return plan._replace(start=start, stepped_down=stepped_down, trimmed=True)
+    return plan._replace(start=start, stepped_down=stepped_down)
+
+
+def _with_notes_that_fit(plan: Plan, limit: int) -> Plan:
+    if plan.card is not None and plan.card.tokens > limit:
+        plan = plan._replace(card=None)
+    notes = [note.tokens for note in (plan.summary, plan.card, plan.constraints) if note is not None]
+    if plan.summary is not None and sum(notes) > limit:
+        plan = plan._replace(summary=None, constraints=None, summarised=0, stepped_down="sliding")
+    return plan
+
+
+def _first_call_that_fits(history: History, plan: Plan, mark: int, sent: Sent) -> int:
+    """The step from which on call groups go in, the turn's start for none of them."""
+    steps, turn_start = history.steps, history.turn_start
+
+    def fits(step: int) -> bool:
+        return step >= turn_start or _recorded_tokens(history, plan._replace(called_from=step), sent) <= mark
+
+    first = bisect_left(steps, True, key=fits)
+    return min([turn_start, *steps[first : first + 1]])
 
 
 def _starts_turn(history: History, position: int) -> bool:

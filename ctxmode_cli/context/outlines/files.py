@@ -1,0 +1,2 @@
+def file_reference(name, arguments, text):
+    return None

@@ -1,0 +1,2 @@
+def outline(text, limit, count):
+    return text[:80]

@@ -1,0 +1,198 @@
+"""Tool outputs: over the limit to key paths and statistics, in earlier turns to one line, repeated ones to a reference."""
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from typing import NamedTuple
+
+from ctxmode_cli.context.config import ContextConfig, ContextMode
+from ctxmode_cli.context.context import Piece, span
+from ctxmode_cli.context.history import History, Note, Recorded
+from ctxmode_cli.context.outlines.files import file_reference
+from ctxmode_cli.context.outlines.one_line import one_line
+from ctxmode_cli.context.outlines.outline import outline
+from ctxmode_cli.conversation.message import content_text, with_text
+
+
+class Sent(NamedTuple):
+    """How one mode sends recorded messages; the same object for all requests of a session."""
+
+    earlier: "Form"
+    """What tool outputs of earlier turns are sent as,"""
+    current: "Form"
+    """and those of the current input."""
+
+
+class Form:
+    """What a history's tool outputs are shortened to by one rule: each is worked out once, when it is first asked for.
+
+    Args:
+        history: Whose messages are sent.
+        purpose: Of the notes that stand for shortened outputs.
+        shorten: The text to send in place of the output at a position; None to send it as recorded.
+    """
+
+    def __init__(self, history: History, purpose: str, shorten: Callable[[int], str | None]) -> None:
+        self._history = history
+        self._purpose = purpose
+        self._shorten = shorten
+        self._notes: list[Note] = []
+        self._at: list[int] = []
+        """Positions of the notes."""
+        self._saved = [0]
+        """Tokens that the notes before each of them save, and all of them."""
+        self._seen = 0
+        """How many tool outputs have been asked for."""
+
+    def saved(self, start: int, stop: int) -> int:
+        """Tokens less than recorded that `messages[start:stop]` take."""
+        self._read_up_to(stop)
+        return self._saved[bisect_left(self._at, stop)] - self._saved[bisect_left(self._at, start)]
+
+    def split(self, piece: Recorded) -> Iterator[Piece]:
+        """A range of recorded messages, with what stands for its shortened outputs as pieces of their own."""
+        self._read_up_to(piece.stop)
+        range_tokens = self._history.range_tokens
+        start = piece.start
+        within = slice(bisect_left(self._at, piece.start), bisect_left(self._at, piece.stop))
+        for note, at in zip(self._notes[within], self._at[within], strict=True):
+            if start < at:
+                yield piece._replace(start=start, stop=at, tokens=range_tokens(start, at))
+            yield note
+            start = at + 1
+        if start < piece.stop:
+            yield piece._replace(start=start, tokens=range_tokens(start, piece.stop))
+
+    def _read_up_to(self, stop: int) -> None:
+        outputs = self._history.tool_outputs
+        while self._seen < len(outputs) and outputs[self._seen] < stop:
+            self._read(outputs[self._seen])
+            self._seen += 1
+
+    def _read(self, position: int) -> None:
+        text = self._shorten(position)
+        note = None if text is None else replacement(self._history, position, text, self._purpose)
+        if note is not None:
+            self._notes.append(note)
+            self._at.append(position)
+            saved = self._history.range_tokens(position, position + 1) - note.tokens
+            self._saved.append(self._saved[-1] + saved)
+
+
+def replacement(history: History, position: int, text: str, purpose: str) -> Note | None:
+    """The note that says `text` in place of a tool output; None where that takes no fewer tokens."""
+    message = history.messages[position]
+    tokens = history.counter.message(message._replace(content=with_text(message.content, text)))
+    if tokens >= history.range_tokens(position, position + 1):
+        return None
+    return Note(purpose, "tool", text, tokens, position)
+
+
+def sent_forms(history: History, config: ContextConfig) -> Sent:
+    """How a mode sends the tool outputs of a history; `full` sends them as recorded."""
+    as_recorded = config.mode == ContextMode.FULL
+    key = ("tool_outputs", None if as_recorded else (config.tool_max_tokens, config.tool_history))
+    forms: Sent | None = history.shared.get(key)
+    if forms is None:
+        limit = partial(_outlined, history, config.tool_max_tokens)
+        current = Form(history, "input", _as_recorded if as_recorded else limit)
+        in_one_line = partial(_in_one_line, history)
+        earlier = Form(
+            history,
+            "tool_output",
+            _as_recorded if as_recorded else in_one_line if config.tool_history == "line" else limit,
+        )
+        forms = history.shared[key] = Sent(earlier, current)
+    return forms
+
+
+def _as_recorded(_position: int) -> None:
+    return None
+
+
+def _outlined(history: History, limit: int, position: int) -> str | None:
+    """The outline of an output of more than `limit` tokens."""
+    if history.range_tokens(position, position + 1) <= limit:
+        return None
+    message, counter = history.messages[position], history.counter
+    text = content_text(message.content)
+    return outline(text, limit, counter.text) if counter.text(text) > limit else None
+
+
+def _in_one_line(history: History, position: int) -> str:
+    text = content_text(history.messages[position].content)
+    return one_line(*_called(history, position), text)
+
+
+def _called(history: History, position: int) -> tuple[str, str]:
+    """Name and arguments of the call that an output answers."""
+    call = history.call_answered_by(position)
+    return ("", "") if call is None else (call.name, call.arguments)
+
+
+class _Copies:
+    """Which tool outputs say what an earlier one said."""
+
+    def __init__(self) -> None:
+        self.earlier: dict[int, int] = {}
+        """By position, that of the last output before it with the same text."""
+        self._last: dict[str, int] = {}
+        self._seen = 0
+
+    def read(self, history: History) -> None:
+        """Take in the outputs that have come since."""
+        for position in history.tool_outputs[self._seen :]:
+            text = content_text(history.messages[position].content)
+            if text in self._last:
+                self.earlier[position] = self._last[text]
+            self._last[text] = position
+        self._seen = len(history.tool_outputs)
+
+
+def merge_copies(pieces: tuple[Piece, ...], history: History) -> tuple[Piece, ...]:
+    """The pieces with a reference in place of each tool output that another one before it in the request says alike.
+
+    Only what is sent counts: where the window has lost the first copy, the next one goes in whole.
+    """
+    copies: _Copies = history.shared.setdefault(_Copies, _Copies())
+    copies.read(history)
+    if not copies.earlier:
+        return pieces
+    involved = sorted({*copies.earlier, *copies.earlier.values()})
+    texts: dict[int, str | None] = {}
+    for piece in pieces:
+        start, stop = span(piece)
+        for position in involved[bisect_left(involved, start) : bisect_left(involved, stop)]:
+            texts[position] = piece.text if isinstance(piece, Note) else None
+    notes = {}
+    for position, text in texts.items():
+        earlier = copies.earlier.get(position)
+        if earlier in texts and texts[earlier] == text:
+            purpose = "input" if position >= history.turn_start else "tool_output"
+            notes[position] = _reference(history, position, purpose)
+    return tuple(part for piece in pieces for part in _with_references(piece, notes, history))
+
+
+def _reference(history: History, position: int, purpose: str) -> Note | None:
+    name, arguments = _called(history, position)
+    text = content_text(history.messages[position].content)
+    said = (
+        file_reference(name, arguments, text) or f"[the same result as that of the earlier call of {name or 'a tool'}]"
+    )
+    return replacement(history, position, said, purpose)
+
+
+def _with_references(piece: Piece, notes: Mapping[int, Note | None], history: History) -> Iterator[Piece]:
+    """A piece, its outputs that `notes` have a reference for as pieces of their own."""
+    start, stop = span(piece)
+    if isinstance(piece, Note):
+        yield notes.get(start) or piece if start < stop else piece
+        return
+    for position, note in notes.items():
+        if note is not None and start <= position < stop:
+            if start < position:
+                yield piece._replace(start=start, stop=position, tokens=history.range_tokens(start, position))
+            yield note
+            start = position + 1
+    if start < stop:
+        yield piece._replace(start=start, tokens=history.range_tokens(start, stop))
