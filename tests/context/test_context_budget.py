@@ -255,9 +255,9 @@ def test_turns_that_only_a_summary_crowded_out_come_back() -> None:
     history = history_of(messages_of("u a u a u a u"))
     plan = Plan(0, Note("summary", "system", "so far", 50))
     budget = Budget(request=9 + 40, history=70)
-    sent = sent_forms(history, ContextConfig())
-    plan, _ = fit(history, history.frame, budget, plan, None, State(), sent)
-    context = assemble(history, history.frame, plan, None, plan.start, sent, "head")
+    forms = sent_forms(history, ContextConfig())
+    plan, _ = fit(history, history.frame, budget, plan, None, State(), forms)
+    context = assemble(history, history.frame, plan, None, plan.start, forms, "head")
     assert (sent(context), context.prompt_tokens, context.stepped_down) == ("0-5 6-6", 9 + 36, "sliding")
 
 

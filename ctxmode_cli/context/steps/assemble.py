@@ -36,7 +36,7 @@ def assemble(
     pieces += tail
     input_pieces = (frame.input,) if input_cut is None else _cut_pieces(history, input_cut)
     pieces += input_pieces if not history.tool_outputs else _shortened(input_pieces, sent.current)
-    if history.tool_outputs:
+    if history.tool_outputs and sent.merges:
         pieces = merge_copies(pieces, history)
     return Context(
         pieces,

@@ -14,6 +14,10 @@ from ctxmode_cli.context.outlines.outline import outline
 from ctxmode_cli.conversation.message import content_text, with_text
 
 
+_WORTH_A_REFERENCE = 50
+"""A repeated output of fewer tokens is sent again: a reference would hardly be shorter, and says less."""
+
+
 class Sent(NamedTuple):
     """How one mode sends recorded messages; the same object for all requests of a session."""
 
@@ -21,6 +25,8 @@ class Sent(NamedTuple):
     """What tool outputs of earlier turns are sent as,"""
     current: "Form"
     """and those of the current input."""
+    merges: bool
+    """Whether an output that is sent twice becomes a reference the second time."""
 
 
 class Form:
@@ -102,7 +108,7 @@ def sent_forms(history: History, config: ContextConfig) -> Sent:
             "tool_output",
             _as_recorded if as_recorded else in_one_line if config.tool_history == "line" else limit,
         )
-        forms = history.shared[key] = Sent(earlier, current)
+        forms = history.shared[key] = Sent(earlier, current, merges=not as_recorded)
     return forms
 
 
@@ -142,6 +148,8 @@ class _Copies:
     def read(self, history: History) -> None:
         """Take in the outputs that have come since."""
         for position in history.tool_outputs[self._seen :]:
+            if history.range_tokens(position, position + 1) < _WORTH_A_REFERENCE:
+                continue
             text = content_text(history.messages[position].content)
             if text in self._last:
                 self.earlier[position] = self._last[text]
