@@ -1,2 +1,0 @@
-def outline(text, limit, count):
-    return text[:80]
