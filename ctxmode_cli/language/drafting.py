@@ -14,7 +14,7 @@ from ctxmode_cli.conversation.conversation import Fact
 from ctxmode_cli.conversation.jsonl import decode_json
 from ctxmode_cli.conversation.message import Message, content_text
 from ctxmode_cli.errors import CtxmodeError
-from ctxmode_cli.language.extraction import extract, holds_several, only_user_states, states_change
+from ctxmode_cli.language.extraction import holds_several, only_user_states, stated_in, states_change
 from ctxmode_cli.language.fold import fold
 from ctxmode_cli.language.matching import FactMatcher
 
@@ -94,13 +94,9 @@ def _stated(messages: Sequence[Message]) -> Iterator[Draft]:
     for position, message in enumerate(messages):
         if message.is_system:
             continue  # none of it would be drafted, and it is long
-        by_user = message.role == "user"
-        text = content_text(message.content)
-        for found in extract(text):
-            if by_user or not only_user_states(found.kind):
-                changes = by_user and states_change(text, found.start, found.end)
-                fact = _fact(found.kind, found.value, position, negative=found.negative)
-                yield Draft(fact, found.rule, position, found.start, changes)
+        for found, changes in stated_in(message):
+            fact = _fact(found.kind, found.value, position, negative=found.negative)
+            yield Draft(fact, found.rule, position, found.start, changes)
 
 
 def _arguments(messages: Sequence[Message]) -> Iterator[Draft]:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, NamedTuple
 
+from ctxmode_cli.conversation.message import Message, content_text
 from ctxmode_cli.data import data_file
 
 _EDGES = " \t\r\n,.;:!?'\"，。；：！？、"
@@ -34,6 +35,14 @@ class Extracted(NamedTuple):
     """The rule that found it."""
     negative: bool
     """Whether the value is what was denied ("no pet recommendations")."""
+
+
+class Stated(NamedTuple):
+    """A fact that a message states."""
+
+    found: Extracted
+    changes: bool
+    """Whether the user says there that it takes the place of another value."""
 
 
 class _Rule(NamedTuple):
@@ -74,6 +83,17 @@ def extract(text: str) -> list[Extracted]:
                     taken[start:end] = b"\1" * (end - start)
                     found.append(Extracted(rule.kind, text[start:end], start, end, rule.name, rule.negative))
     return sorted(found, key=lambda one: one.start)
+
+
+def stated_in(message: Message) -> list[Stated]:
+    """The facts that a message states, in the order of its text; those about the user only where the user says them."""
+    by_user = message.role == "user"
+    text = content_text(message.content)
+    return [
+        Stated(found, changes=by_user and states_change(text, found.start, found.end))
+        for found in extract(text)
+        if by_user or not only_user_states(found.kind)
+    ]
 
 
 def states_change(text: str, start: int, end: int) -> bool:

@@ -1,0 +1,254 @@
+"""The fact card: what was said and still holds, taken out the moment it is said, and written as a short note.
+
+A card is a value. Facts come in by `update`, a person's corrections by `correct`, and `write` makes the text. Where the
+facts come from is the caller's choice: `extract_card_facts` finds them by rules, a model can do it too.
+"""
+
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from functools import cache, lru_cache
+from operator import itemgetter
+from typing import Any, NamedTuple, Protocol, Self
+
+from ctxmode_cli.conversation.conversation import Fact
+from ctxmode_cli.conversation.message import Message, content_text
+from ctxmode_cli.data import data_file
+from ctxmode_cli.language.extraction import Stated, holds_several, stated_in
+from ctxmode_cli.language.fold import fold, fold_characters
+from ctxmode_cli.language.matching import FactMatcher
+from ctxmode_cli.language.negation import may_deny
+
+
+class CardFact(NamedTuple):
+    """A fact as it was stated."""
+
+    kind: str
+    value: str
+    negative: bool
+    """Whether the value is what was denied."""
+    changes: bool
+    """Whether the user says there that it takes an earlier value's place."""
+    position: int
+    """Of the message that says it; of the last one that does, once it is on a card."""
+
+
+class FactExtractor(Protocol):
+    """Finds what a message states."""
+
+    def __call__(self, message: Message, position: int) -> Sequence[CardFact]:
+        """The facts of one message, which stands at `position`; what is given up there before what takes its place."""
+        ...
+
+
+class Card(NamedTuple):
+    """What is known of a conversation: small, and stored to go on later."""
+
+    facts: tuple[CardFact, ...] = ()
+    """Those that hold by what was said, the oldest first, each value once."""
+    pinned: tuple[CardFact, ...] = ()
+    """Those that a person has put on the card."""
+    removed: tuple[CardFact, ...] = ()
+    """Those that a person has taken off."""
+    read_to: int = -1
+    """Position of the last message whose facts are on the card: no message counts twice."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The card as JSON can hold it."""
+        lists = {name: [list(fact) for fact in getattr(self, name)] for name in ("facts", "pinned", "removed")}
+        return {**lists, "read_to": self.read_to}
+
+    @classmethod
+    def from_json(cls, stored: Mapping[str, Any]) -> Self:
+        """The card that `to_json` made this of."""
+        facts, pinned, removed = (
+            tuple(CardFact(*fields) for fields in stored[name]) for name in ("facts", "pinned", "removed")
+        )
+        return cls(facts, pinned, removed, stored["read_to"])
+
+
+def extract_card_facts(message: Message, position: int) -> list[CardFact]:
+    """The facts of a message by the rules of `language.extraction`, a `FactExtractor` that asks no model.
+
+    All that the user states; of what the assistant says only the numbers under which things are found again, since
+    most of the rest it repeats, or lists as a choice. Nothing of the system prompt, which is sent anyway, nor of what
+    tools return, which is mostly never needed again. A value that the user only denies is a denial ("not on Monday"),
+    unless that is to give it up for another: then it comes right before that one, which takes its place.
+    """
+    if message.role not in ("user", "assistant"):
+        return []
+    by_user = message.role == "user"
+    stated = [one for one in stated_in(message) if by_user or one.found.kind in _wording().from_assistant]
+    denied = _denied(stated, content_text(message.content))
+    changed = {one.found.kind for one in stated if one.changes}
+    facts = []
+    for index, (found, changes) in enumerate(stated):
+        given_up = index in denied and found.kind in changed
+        if index not in denied or by_user:
+            negative = found.negative or (index in denied and not given_up)
+            facts.append((changes, given_up, CardFact(found.kind, found.value, negative, changes, position)))
+    return [fact for *_, fact in sorted(facts, key=itemgetter(0, 1))]
+
+
+def update(card: Card, facts: Sequence[CardFact]) -> Card:
+    """The card after what further messages state.
+
+    A value that is said again stays in its place. A denial takes the place of what it denies, and an assertion that of
+    its denial. A value that the user says is a change takes the place of the last mentioned one of its kind, and where
+    a kind has one value at a time the last statement is it. What a person has pinned gives way only to a change that
+    the user states, and what a person has removed does not come back.
+
+    Args:
+        card: The card so far.
+        facts: All that one or several messages state, in order; those of messages that the card has read count nothing.
+    """
+    removed = {_key(fact) for fact in card.removed}
+    new = [fact for fact in facts if fact.position > card.read_to]
+    for fact in new:
+        if _key(fact) not in removed:
+            card = _stated(card, fact)
+    return card._replace(read_to=max([card.read_to, *(fact.position for fact in new)]))
+
+
+def correct(card: Card, *, set_: Sequence[CardFact] = (), remove: Sequence[CardFact] = ()) -> Card:
+    """The card after a person's correction.
+
+    Args:
+        card: The card so far.
+        set_: Facts that hold, whatever was said before. They replace what a statement of the user would replace.
+        remove: Facts to be taken off, of whatever kind: what counts is value and polarity.
+    """
+    for fact in remove:
+        card = _without(card, [fact])._replace(removed=(*_others(card.removed, [fact]), fact))
+    for fact in set_:
+        held = [*card.pinned, *card.facts]
+        card = _without(card, [*_opposite(fact, held), *_succeeded(fact, held), fact])
+        card = card._replace(pinned=(*card.pinned, fact), removed=_others(card.removed, [fact]))
+    return card
+
+
+def write(card: Card, *, lang: str, limit: int, count: Callable[[str], int]) -> tuple[str, tuple[CardFact, ...]]:
+    """The card as text, a heading and a line for each fact, and the facts for which it has no room.
+
+    Lines stand in the order in which the facts came, so that a further fact only adds a line, and a provider's cache
+    keeps what stands before it. Where the limit does not hold all, what a person has pinned stays, then the more
+    important kinds, then what was said last. Without room for any fact the text is empty.
+
+    Args:
+        card: The card.
+        lang: "zh" or "en", the language of heading and names.
+        limit: Tokens.
+        count: Tokens of a text. It is called for each line: lines end with a line break and none begins with one, so
+            their tokens add up.
+    """
+    facts = [*card.pinned, *card.facts]
+    lines = [_line(fact, lang) for fact in facts]
+    heading = f"{_wording().heading[lang]}\n"
+    room = limit - count(heading)
+    kept = set()
+    pinned = len(card.pinned)
+    for index in sorted(range(len(facts)), key=lambda index: _rank(facts[index], pinned=index < pinned), reverse=True):
+        tokens = count(lines[index])
+        if tokens <= room:
+            room -= tokens
+            kept.add(index)
+    text = "".join([heading, *(lines[index] for index in sorted(kept))]) if kept else ""
+    return text, tuple(fact for index, fact in enumerate(facts) if index not in kept)
+
+
+class _Wording(NamedTuple):
+    """`datasets/context/card.toml`; texts by language, kinds by name."""
+
+    heading: Mapping[str, str]
+    line: Mapping[str, str]
+    denied: Mapping[str, str]
+    kinds: Mapping[str, Mapping[str, Any]]
+    other_kinds: Mapping[str, Any]
+    one_at_a_time: frozenset[str]
+    from_assistant: frozenset[str]
+
+
+@cache
+def _wording() -> _Wording:
+    data = tomllib.loads(data_file("context/card.toml").read_text(encoding="utf-8"))
+    for name in ("one_at_a_time", "from_assistant"):
+        data[name] = frozenset(data[name])
+    return _Wording(**data)
+
+
+_folded = lru_cache(maxsize=4096)(fold)
+
+
+def _key(fact: CardFact) -> tuple[str, bool]:
+    """What makes two statements the same: value and polarity."""
+    return _folded(fact.value), fact.negative
+
+
+def _denied(stated: Sequence[Stated], text: str) -> AbstractSet[int]:
+    """Indexes of the values that were found as asserted and that the text only denies ("not on Monday")."""
+    if not stated or not may_deny(fold_characters(text)):
+        return frozenset()
+    facts = [Fact("", one.found.kind, one.found.value, (), 0, None, None, (), False, None) for one in stated]
+    carried, denied = FactMatcher(facts).stances_in(text)
+    return {index for index in denied - carried if not stated[index].found.negative}
+
+
+def _stated(card: Card, fact: CardFact) -> Card:
+    """The card after one statement."""
+    held = [*card.pinned, *card.facts]
+    earlier = [old for old in held if old.position < fact.position or (fact.changes and not old.changes)]
+    replaced = _opposite(fact, held) + _succeeded(fact, earlier)
+    if not fact.changes and any(old in card.pinned for old in replaced):
+        return card
+    card = _without(card, replaced)
+    key = _key(fact)
+    if any(_key(old) == key for old in card.pinned):
+        return card
+    if all(_key(old) != key for old in card.facts):
+        return card._replace(facts=(*card.facts, fact))
+    said_again = (
+        old._replace(changes=fact.changes, position=fact.position) if _key(old) == key else old for old in card.facts
+    )
+    return card._replace(facts=tuple(said_again))
+
+
+def _opposite(fact: CardFact, held: Sequence[CardFact]) -> list[CardFact]:
+    """What denies the fact, or what the fact denies."""
+    value = _folded(fact.value)
+    return [old for old in held if old.negative != fact.negative and _folded(old.value) == value]
+
+
+def _succeeded(fact: CardFact, held: Sequence[CardFact]) -> list[CardFact]:
+    """The other values of its kind that a fact takes the place of: all, or the one that was mentioned last."""
+    if fact.negative:
+        return []
+    key = _key(fact)
+    rivals = [old for old in held if old.kind == fact.kind and not old.negative and _key(old) != key]
+    if fact.kind in _wording().one_at_a_time:
+        return rivals
+    if not rivals or not fact.changes or holds_several(fact.kind):
+        return []
+    return [max(reversed(rivals), key=lambda old: old.position)]
+
+
+def _without(card: Card, facts: Sequence[CardFact]) -> Card:
+    """The card without these facts, pinned or not."""
+    return card._replace(facts=_others(card.facts, facts), pinned=_others(card.pinned, facts))
+
+
+def _others(facts: Sequence[CardFact], without: Sequence[CardFact]) -> tuple[CardFact, ...]:
+    keys = {_key(fact) for fact in without}
+    return tuple(fact for fact in facts if _key(fact) not in keys)
+
+
+def _rank(fact: CardFact, *, pinned: bool) -> tuple[bool, int, int]:
+    """What stays before something else does."""
+    wording = _wording()
+    return pinned, wording.kinds.get(fact.kind, wording.other_kinds)["importance"], fact.position
+
+
+def _line(fact: CardFact, lang: str) -> str:
+    wording = _wording()
+    kind = wording.kinds.get(fact.kind, {}).get(lang, fact.kind)
+    value = wording.denied[lang].format(value=fact.value) if fact.negative else fact.value
+    return " ".join(wording.line[lang].format(kind=kind, value=value).split()) + "\n"
