@@ -26,6 +26,10 @@ class Plan(NamedTuple):
     """The current turn's documents, where the budget has room for them; no mode decides on them."""
     trimmed: bool = False
     """Whether the budget left out something of it."""
+    documents_first: bool = False
+    """Whether the documents stand in front of all history."""
+    documents_dropped: int = 0
+    """Chunks of the current turn's documents that are not sent: repeated, outranked, or over the budget."""
 
 
 class State(NamedTuple):

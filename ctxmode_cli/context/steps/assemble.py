@@ -18,7 +18,11 @@ def assemble(history: History, frame: Frame, plan: Plan, input_cut: InputCut | N
     """
     pieces: tuple[Piece, ...]
     prompt_tokens, input_tokens, pieces, input_piece = frame
-    start, summary, summarised, call, stepped_down, documents, trimmed = plan
+    start, summary, summarised, call, stepped_down, documents, trimmed, documents_first, _ = plan
+    if documents is not None:
+        prompt_tokens += documents.tokens
+        if documents_first:
+            pieces += (documents,)
     if summary is not None:
         prompt_tokens += summary.tokens
         pieces += (summary,)
@@ -26,8 +30,7 @@ def assemble(history: History, frame: Frame, plan: Plan, input_cut: InputCut | N
         pieces += _systems_before(history, start)
     prompt_tokens += history.spoken_tokens(start, input_piece.start)
     pieces += _history_piece(history, start, input_piece.start)
-    if documents is not None:
-        prompt_tokens += documents.tokens
+    if documents is not None and not documents_first:
         pieces += (documents,)
     if input_cut is None:
         prompt_tokens += input_tokens
