@@ -36,6 +36,9 @@ SETTINGS = {
     "summary_model": "Model that summarises (default: gpt-4o-mini; with the session's prefix the session's own).",
     "summary_prefix": "session: the summary call goes behind the session's own prefix, which is cached.",
     "summary_call": "Whether the request waits for the summary call (blocking).",
+    "max_documents": "Most chunks of retrieved documents (default: from the window; full: all).",
+    "document_tokens": "Most tokens of a chunk (default: from the window; full: whole documents).",
+    "document_priority": "low: documents go before any history does; high: after it, and they stand in front.",
 }
 """Settings of a mode that are options, with their help; names and types are those of ContextConfig."""
 

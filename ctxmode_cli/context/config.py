@@ -9,6 +9,18 @@ SUMMARY_MODEL = "gpt-4o-mini"
 """What summarises where nothing else is said: a small model of its own."""
 
 
+WINDOW_PER_DOCUMENT = 16_000
+"""A chunk of retrieved documents for so many tokens of the window: 8 for one of 128,000."""
+FEWEST_DOCUMENTS, MOST_DOCUMENTS = 3, 20
+"""Of fewer the right one is easily missed; more hardly help: 50 retrieved documents instead of 20 answer one to two in
+a hundred questions more (Liu et al. 2024, Lost in the Middle, the case study of open-domain question answering)."""
+DOCUMENT_SHARE = 128
+"""A chunk has the window's tokens over this: 1,000 for one of 128,000. With the count, all of them have an eighth of any
+window from 4,800 tokens on at most."""
+SHORTEST_DOCUMENT, LONGEST_DOCUMENT = 200, 2000
+"""Tokens: a few sentences, and some pages."""
+
+
 class ContextMode(StrEnum):
     """The built-in strategies that decide which history goes into a request."""
 
@@ -20,6 +32,23 @@ class ContextMode(StrEnum):
     """The most recent complete turns and the current input."""
     SUMMARY = "summary"
     """The older part as one summary, the last turns verbatim."""
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentLimits:
+    """How much of a turn's retrieved documents is considered; without either limit they go as they were recorded."""
+
+    most: int | None = None
+    """Chunks."""
+    tokens: int | None = None
+    """Of a chunk."""
+    first: bool = False
+    """Whether they take their room before history, and stand in front of it."""
+
+    @property
+    def as_recorded(self) -> bool:
+        """Whether nothing is chosen, split or ranked."""
+        return self.most is None and self.tokens is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +70,8 @@ class Budget:
     """Share of the room for history to which it is cut back where it does not fit."""
     calls_first: bool = False
     """Whether history's call groups go before its other messages where it does not fit."""
+    documents: DocumentLimits = DocumentLimits()
+    """What is considered of the current turn's retrieved documents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +129,12 @@ class ContextConfig:
     """What tool outputs of earlier turns are sent as, in every mode but `full`: `line` (one each) or `full`."""
     tool_priority: str = "normal"
     """`low`: where history does not fit, its oldest call groups go before any other talk."""
+    max_documents: int | None = None
+    """Chunks of retrieved documents at most; None follows from the window, and sets no limit in the mode `full`."""
+    document_tokens: int | None = None
+    """Tokens of a chunk at most; None as above."""
+    document_priority: str = "low"
+    """`low` (documents are dropped before any history) or `high` (after all of it; they stand in front of it)."""
 
     def __post_init__(self) -> None:
         self._check_choices()
@@ -115,6 +152,7 @@ class ContextConfig:
             "placement": ("head", "tail"),
             "tool_history": ("line", "full"),
             "tool_priority": ("normal", "low"),
+            "document_priority": ("low", "high"),
         }
         for setting, allowed in choices.items():
             value = getattr(self, setting)
@@ -135,6 +173,8 @@ class ContextConfig:
             "summary_target_tokens": 1,
             "fact_card_tokens": 1,
             "tool_max_tokens": 1,
+            "max_documents": 0,
+            "document_tokens": 4,  # which a single character may take
         }
         for setting, minimum in least.items():
             value = getattr(self, setting)
@@ -177,8 +217,23 @@ class ContextConfig:
         room = window - self.reserved_output
         if room <= 0:
             raise CtxmodeError(f"reserved_output is {self.reserved_output}, the whole window of {window} tokens")
-        calls_first = self.tool_priority == "low"
+        calls_first, documents = self.tool_priority == "low", self.document_limits(window)
         if self.mode == ContextMode.FULL:
-            return Budget(room, low=self.budget_low, calls_first=calls_first)
+            return Budget(room, low=self.budget_low, calls_first=calls_first, documents=documents)
         shares = self.system_tokens, self.input_tokens, self.history_tokens
-        return Budget(min(self.max_tokens, room), *shares, low=self.budget_low, calls_first=calls_first)
+        limit = min(self.max_tokens, room)
+        return Budget(limit, *shares, low=self.budget_low, calls_first=calls_first, documents=documents)
+
+    def document_limits(self, window: int) -> DocumentLimits:
+        """What is considered of a turn's documents with a context window of `window` tokens.
+
+        What is not set is a 16,000th of the window in chunks, from 3 to 20, and a 128th of it in tokens of a chunk,
+        from 200 to 2,000; in the mode `full`, which sends what was recorded, it is no limit.
+        """
+        most, tokens = self.max_documents, self.document_tokens
+        if self.mode != ContextMode.FULL:
+            if most is None:
+                most = min(max(window // WINDOW_PER_DOCUMENT, FEWEST_DOCUMENTS), MOST_DOCUMENTS)
+            if tokens is None:
+                tokens = min(max(window // DOCUMENT_SHARE, SHORTEST_DOCUMENT), LONGEST_DOCUMENT)
+        return DocumentLimits(most, tokens, first=self.document_priority == "high")

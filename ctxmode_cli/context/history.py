@@ -5,7 +5,9 @@ from collections.abc import Hashable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any, NamedTuple
 
+from ctxmode_cli.context.config import DocumentLimits
 from ctxmode_cli.context.ranges import Ranges
+from ctxmode_cli.context.retrieval import Retrieved
 from ctxmode_cli.conversation.message import SYSTEM_ROLES, Message, ToolCall
 from ctxmode_cli.errors import CtxmodeError
 from ctxmode_cli.tokens.counter import TokenCounter
@@ -36,6 +38,16 @@ class Note(NamedTuple):
     """Framing included."""
     replaces: int | None = None
     """Position of the tool output that it is sent in place of, as the answer to the same call."""
+
+
+class TurnDocuments(NamedTuple):
+    """What was chosen of one turn's documents, and worded; it is filled as somebody asks."""
+
+    users: tuple[int, ...]
+    """Positions of the turn's user messages: what was asked, and what was retrieved for it."""
+    chosen: dict[DocumentLimits, Retrieved]
+    notes: dict[tuple[DocumentLimits, int], Note]
+    """By how many chunks they hold."""
 
 
 class Frame(NamedTuple):
@@ -111,8 +123,8 @@ class History:
         """For each position, the tokens of the messages before it, system messages left out."""
         self.cuttable_before = [0]
         """For each position, the tokens of the assistant and tool messages before it."""
-        self.documents_note: tuple[tuple[str, ...], Note] | None = None
-        """The last note on retrieved documents and their texts, since a tool loop's requests send the same one again."""
+        self.retrieved: TurnDocuments | None = None
+        """What became of one turn's documents, since a tool loop's requests, and other modes, send the same again."""
         self._with_parts: list[int] = []
         """Positions of messages whose content is parts, images perhaps: these count by the model, not by its encoding."""
         self._spoken_by: dict[tuple[str, ImageRule | None], list[int]] = {}
@@ -177,7 +189,7 @@ class History:
         """
         if not self.messages or self.messages[-1].role != "user":
             raise CtxmodeError("only a user message can be taken back")
-        self._frame = self.documents_note = None
+        self._frame = self.retrieved = None
         self.messages.pop()
         for sums in (
             self.inside_group,

@@ -36,6 +36,10 @@ class Plan(NamedTuple):
     """The summary's hard constraints, where they stand apart from it."""
     called_from: int = 0
     """Call groups of history before this position are left out, so that the talk beside them stays."""
+    documents_first: bool = False
+    """Whether the documents stand in front of all history."""
+    documents_dropped: int = 0
+    """Chunks of the current turn's documents that are not sent: repeated, outranked, or over the budget."""
 
 
 class State(NamedTuple):

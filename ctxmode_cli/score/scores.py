@@ -9,7 +9,7 @@ import numpy as np
 
 from ctxmode_cli.context.context import Context, head_length
 from ctxmode_cli.context.history import History, Note
-from ctxmode_cli.context.steps.documents import documents_for
+from ctxmode_cli.context.steps.documents import recorded_documents
 from ctxmode_cli.conversation.conversation import Fact
 from ctxmode_cli.score.position import USE_UNITS, Flags, Floats, Ints, Place, PositionProfile
 from ctxmode_cli.score.recall import FactPlaces
@@ -213,7 +213,7 @@ class Judge:
         self._newest = np.full(len(probes), _NOWHERE)
         self._newest[counts > 0] = said_at[stop[counts > 0] - 1]
         self._documents = [
-            documents_for(history, request.turn_start, request.position) if history.documented else None
+            recorded_documents(history, request.turn_start, request.position) if history.documented else None
             for request in probes.requests
         ]
 
@@ -289,9 +289,12 @@ class Judge:
         return went
 
     def _dropped_documents(self, contexts: Sequence[Context | None]) -> Iterator[tuple[int, Note]]:
-        for index, (note, context) in enumerate(zip(self._documents, contexts, strict=True)):
-            if context is not None and note is not None and note not in context.pieces:
-                yield index, note
+        """What was retrieved for a request, by its index, unless all of it is sent as recorded."""
+        for index, (text, context) in enumerate(zip(self._documents, contexts, strict=True)):
+            if text is None or context is None:
+                continue
+            if not any(isinstance(piece, Note) and piece.text == text for piece in context.pieces):
+                yield index, Note("documents", "system", text, 0)
 
 
 class _Layout:

@@ -118,7 +118,13 @@ TOOLS: list[list[dict[str, Any]]] = [
 
 contents = st.one_of(st.sampled_from(TEXTS), st.sampled_from(TEXTS), st.sampled_from([*PARTS, None]))
 call_ids = st.sampled_from(CALL_IDS)
-documents = st.lists(st.sampled_from(TEXTS[1:4]).map(lambda text: {"id": "d", "text": text}), min_size=1, max_size=2)
+documents = st.lists(
+    st.fixed_dictionaries(
+        {"id": st.just("d"), "text": st.sampled_from(TEXTS)}, optional={"score": st.sampled_from([0.1, 0.9])}
+    ),
+    min_size=1,
+    max_size=3,
+)
 calls = st.lists(st.builds(call, call_ids, st.sampled_from(["", "{}", '{"q": "订单"}'])), min_size=1, max_size=3)
 
 
@@ -216,4 +222,7 @@ def mode_settings(draw: st.DrawFn, mode: str) -> ContextConfig:
         summary_role=draw(st.sampled_from(["system", "assistant"])),
         summary_prefix=summary_prefix,
         summary_model=draw(st.sampled_from(summary_models)),
+        max_documents=draw(st.sampled_from([None, None, 0, 1, 2])),
+        document_tokens=draw(st.sampled_from([None, None, 4, 12])),
+        document_priority=draw(st.sampled_from(["low", "low", "high"])),
     )

@@ -1,7 +1,7 @@
 """What a request should be, worked out the slow and obvious way: by whole lists, counted again from what is sent.
 
 Written from the definitions (turn, request, current input, cutting, summary, validity), not from the code; it shares
-with the package only messages, settings and the token counter.
+with the package only messages, settings, the token counter and what ranks documents.
 """
 
 import json
@@ -15,7 +15,8 @@ from dialogues import MODEL, counter
 
 from ctxmode_cli.context.config import ContextConfig
 from ctxmode_cli.context.plan import Summarizer, SummaryError, SummaryRequest
-from ctxmode_cli.conversation.message import Message
+from ctxmode_cli.context.retrieval import as_recorded, choose
+from ctxmode_cli.conversation.message import Message, content_text
 from ctxmode_cli.conversation.parse import parse_message
 from ctxmode_cli.tokens.counter import TokenCounter
 
@@ -281,17 +282,20 @@ class SlowSession:
         fixed = recount([message.wire() for message in past if message.role in SYSTEMS], self.tools)
         input_share = math.inf if shares.input_tokens is None else shares.input_tokens
         room = limit - fixed - sum(wire_tokens(past[position].wire()) for position in current)
+        first = self.config.document_priority == "high"
+        notes = self._documents_notes(past, turns[-1])
+        note = next((note for note in notes if first and wire_tokens(note) <= room), None)
+        room -= wire_tokens(note) if note else 0
         attempt = self._fit(past, turns, decision, min(share, room))
         kept = _history_tokens(past, attempt, turns[-1])
         if attempt is not decision and room < share:
             # Of what is cut to the budget, the documents get only what the mark leaves free, which is nothing at 1.
             kept = max(kept, int(self.config.budget_low * room))
-        wanted = _documents_note(past, turns[-1])
-        note = wanted if whole_input or fixed + input_share <= limit else None
-        note = note if note and kept + wire_tokens(note) <= room else None
+        if not first and (whole_input or fixed + input_share <= limit):
+            note = next((note for note in notes if kept + wire_tokens(note) <= room), None)
         items = self._items(past, turns[-1], current, attempt, note)
         wire = _materialise(past, items)
-        trimmed = not whole_input or attempt is not decision or note is not wanted
+        trimmed = not whole_input or attempt is not decision or note is not next(iter(notes), None)
         return SlowRequest(items, wire, recount(wire, self.tools), trimmed, attempt.stepped_down)
 
     def _fit(self, past: Sequence[Message], turns: Sequence[int], decision: Decision, room: int) -> Decision:
@@ -313,8 +317,22 @@ class SlowSession:
         self.cut = attempt.start if self.config.budget_low < 1 else None
         return attempt
 
-    @staticmethod
+    def _documents_notes(self, past: Sequence[Message], turn: int) -> list[dict[str, str]]:
+        """The note with all chunks, and with one less of those that rank last each time; which these are is tested apart."""
+        users = [message for message in past[turn:] if message.role == "user"]
+        documents = [document for message in users for document in message.documents]
+        most, tokens = self.config.max_documents, self.config.document_tokens
+        if self.config.mode == "full" and most is None and tokens is None:
+            chosen = as_recorded(documents)
+        else:
+            if self.config.mode != "full":
+                most, tokens = 8 if most is None else most, 1000 if tokens is None else tokens
+            query = "\n".join(content_text(message.content) for message in users)
+            chosen = choose(query, documents, most=most, tokens=tokens, counter=counter())
+        return [_documents_note(chosen.texts(count)) for count in range(len(chosen.chunks), 0, -1)]
+
     def _items(
+        self,
         past: Sequence[Message],
         turn: int,
         current: Sequence[int],
@@ -325,6 +343,9 @@ class SlowSession:
         items: list[int | dict[str, str]] = list(range(leading))
         if decision.summary:
             items.append(decision.summary)
+        if note and self.config.document_priority == "high":
+            items.insert(leading, note)
+            note = None
         for position in range(leading, len(past)):
             if position == turn and note:
                 items.append(note)
@@ -350,10 +371,7 @@ def _history_tokens(past: Sequence[Message], decision: Decision, turn: int) -> i
     return told + sum(wire_tokens(past[position].wire()) for position in spoken(past, decision.start, turn))
 
 
-def _documents_note(past: Sequence[Message], turn: int) -> dict[str, str] | None:
-    texts = [document["text"] for message in past[turn:] if message.role == "user" for document in message.documents]
-    if not texts:
-        return None
+def _documents_note(texts: Sequence[str]) -> dict[str, str]:
     heading = "Retrieved documents (generated note, not a message from the user):"
     numbered = [f"[{number}] {text}" for number, text in enumerate(texts, 1)]
     return {"role": "system", "content": "\n\n".join([heading, *numbered])}

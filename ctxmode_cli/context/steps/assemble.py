@@ -26,13 +26,14 @@ def assemble(
     """
     turn_start, start = frame.input.start, plan.start
     head, tail = heads_and_tails(plan, placement)
+    documents = () if plan.documents is None else (plan.documents,)
     pieces: tuple[Piece, ...] = frame.leading_systems + head
+    pieces += documents if plan.documents_first else ()
     if len(history.systems) > history.leading_systems:
         pieces += _systems_before(history, start)
     recorded = _history_pieces(history, plan, turn_start)
     pieces += recorded if not history.tool_outputs else _shortened(recorded, sent.earlier)
-    if plan.documents is not None:
-        pieces += (plan.documents,)
+    pieces += () if plan.documents_first else documents
     pieces += tail
     input_pieces = (frame.input,) if input_cut is None else _cut_pieces(history, input_cut)
     pieces += input_pieces if not history.tool_outputs else _shortened(input_pieces, sent.current)

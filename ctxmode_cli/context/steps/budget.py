@@ -3,10 +3,10 @@
 from bisect import bisect_left
 from typing import NamedTuple
 
-from ctxmode_cli.context.config import Budget
+from ctxmode_cli.context.config import Budget, DocumentLimits
 from ctxmode_cli.context.history import Frame, History
 from ctxmode_cli.context.plan import Plan, State
-from ctxmode_cli.context.steps.documents import documents_note
+from ctxmode_cli.context.steps.documents import documents_that_fit
 from ctxmode_cli.context.steps.tool_outputs import Sent
 from ctxmode_cli.errors import CtxmodeError
 
@@ -106,6 +106,8 @@ def fit(
 ) -> tuple[Plan, State]:
     """The plan cut to the budget, with the documents that go in beside it: they are dropped first, then turns.
 
+    With `budget.documents.first` the documents take their room before the history does, and are dropped after it.
+
     Where what the mode wants fits, all of it goes in, and an earlier cut is forgotten. Where the budget forces a cut,
     history goes back to `budget.low` of its room, and its start stays there until the budget forces the next cut: so
     a provider's prompt cache survives for some turns. A late result that has joined the turns about that start gives
@@ -113,6 +115,9 @@ def fit(
     """
     room = budget.request - frame.fixed_tokens
     room -= input_tokens(history, frame, sent) if input_cut is None else input_cut.tokens
+    if history.documented and budget.documents.first:
+        plan = _with_documents(history, plan, budget.documents, room)
+        room -= 0 if plan.documents is None else plan.documents.tokens
     share = budget.history
     limit = room if share is None or share > room else share
     used = history_tokens(history, plan, sent)
@@ -125,8 +130,10 @@ def fit(
             used = max(used, int(budget.low * limit))  # what a cut to the budget leaves under its mark is for turns
     elif state.cut_start:
         state = state._replace(cut_start=0)
-    if history.documented:
-        plan = _with_documents(history, plan, room - used, is_cut=_is_cut_to_fit(input_cut, frame, budget))
+    if history.documented and not budget.documents.first:
+        # Call groups that had to go leave room at times; it is not for what ranks below them.
+        left = 0 if _is_cut_to_fit(input_cut, frame, budget) else room - used
+        plan = _with_documents(history, plan, budget.documents, left)
     return plan, state
 
 
@@ -186,14 +193,15 @@ def _starts_turn(history: History, position: int) -> bool:
     return history.turns[turn : turn + 1] == [position]
 
 
-def _with_documents(history: History, plan: Plan, room: int, *, is_cut: bool) -> Plan:
-    """The plan with the current turn's documents, where they fit and nothing else was cut for the whole budget."""
-    documents = documents_note(history)
-    if documents is None:
-        return plan
-    if is_cut or documents.tokens > room:
-        return plan._replace(trimmed=True)
-    return plan._replace(documents=documents)
+def _with_documents(history: History, plan: Plan, limits: DocumentLimits, room: int) -> Plan:
+    """The plan with as many of the current turn's documents as fit into `room`."""
+    note, dropped, over = documents_that_fit(history, limits, room)
+    return plan._replace(
+        documents=note,
+        trimmed=plan.trimmed or over > 0,
+        documents_first=limits.first,
+        documents_dropped=dropped + over,
+    )
 
 
 def _is_cut_to_fit(input_cut: InputCut | None, frame: Frame, budget: Budget) -> bool:

@@ -1,36 +1,99 @@
 """Documents that were retrieved for the current turn, as one generated note."""
 
 from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
-from ctxmode_cli.context.history import History, Note
-from ctxmode_cli.tokens.counter import TokenCounter
+from ctxmode_cli.context.config import DocumentLimits
+from ctxmode_cli.context.history import History, Note, TurnDocuments
+from ctxmode_cli.context.retrieval import Retrieved, as_recorded, choose
+from ctxmode_cli.conversation.message import content_text
 
 HEADING = "Retrieved documents (generated note, not a message from the user):"
 
 
-def documents_note(history: History) -> Note | None:
-    """The note that stands directly before the current turn's user message; None without documents.
+class SentDocuments(NamedTuple):
+    """What goes in of the current turn's documents; those of earlier turns are not sent."""
 
-    Documents of earlier turns are not sent.
+    note: Note | None
+    """None where nothing does."""
+    dropped: int
+    """Chunks that were not chosen."""
+    over: int
+    """Chunks that were chosen and do not fit."""
+
+
+def documents_that_fit(history: History, limits: DocumentLimits, room: int) -> SentDocuments:
+    """The best chunks of the current turn's documents, as many as fit.
+
+    What was chosen and worded stays with the history, for the next mode or request to ask.
+
+    Args:
+        history: All that was said so far.
+        limits: What is considered of the documents.
+        room: Tokens that the note may take.
     """
-    return documents_for(history, history.turn_start, len(history))
+    if not _documented(history, history.turn_start, len(history)):
+        return SentDocuments(None, 0, 0)
+    turn = _turn_documents(history)
+    chosen = turn.chosen.get(limits)
+    if chosen is None:
+        chosen = turn.chosen[limits] = _choose(history, turn.users, limits)
+
+    def note(count: int) -> Note:
+        if (limits, count) not in turn.notes:
+            turn.notes[limits, count] = _note(history, chosen.texts(count))
+        return turn.notes[limits, count]
+
+    whole = len(chosen.chunks)
+    count = whole
+    if whole and (room <= 0 or note(whole).tokens > room):
+        count = bisect_left(range(1, whole), True, key=lambda count: room <= 0 or note(count).tokens > room)
+    return SentDocuments(note(count) if count else None, sum(chosen.dropped.values()), whole - count)
 
 
-def documents_for(history: History, turn_start: int, stop: int) -> Note | None:
-    """The note for the turn that starts at `turn_start`, of the documents before `stop`; None without any.
+def recorded_documents(history: History, turn_start: int, stop: int) -> str | None:
+    """The note's text if it held all documents before `stop` of the turn that starts at `turn_start`; None without any."""
+    documents = _documents(history, _documented(history, turn_start, stop))
+    return _wording([document["text"] for document in documents]) if documents else None
 
-    It stays with the history, for the next mode or request to ask.
-    """
+
+def _documented(history: History, turn_start: int, stop: int) -> Sequence[int]:
+    """Positions of the messages of a turn that documents were retrieved for."""
     documented = history.documented
-    positions = documented[bisect_left(documented, turn_start) : bisect_left(documented, stop)]
-    texts = tuple(document["text"] for position in positions for document in history.messages[position].documents)
-    if not texts:
-        return None
-    if history.documents_note is None or history.documents_note[0] != texts:
-        history.documents_note = texts, _note(history.counter, texts)
-    return history.documents_note[1]
+    return documented[bisect_left(documented, turn_start) : bisect_left(documented, stop)]
 
 
-def _note(counter: TokenCounter, texts: tuple[str, ...]) -> Note:
-    text = "\n\n".join([HEADING, *(f"[{number}] {text}" for number, text in enumerate(texts, 1))])
-    return Note("documents", "system", text, counter.generated("system", counter.text(text)))
+def _documents(history: History, positions: Sequence[int]) -> list[Mapping[str, Any]]:
+    return [document for position in positions for document in history.messages[position].documents]
+
+
+def _turn_documents(history: History) -> TurnDocuments:
+    """What is known of the current turn's documents."""
+    messages = history.messages
+    users = tuple(
+        position
+        for start, stop in history.uncuttable_ranges.within(history.turn_start, len(history))
+        for position in range(start, stop)
+        if messages[position].role == "user"
+    )
+    if history.retrieved is None or history.retrieved.users != users:
+        history.retrieved = TurnDocuments(users, {}, {})
+    return history.retrieved
+
+
+def _choose(history: History, users: Sequence[int], limits: DocumentLimits) -> Retrieved:
+    documents = _documents(history, users)
+    if limits.as_recorded:
+        return as_recorded(documents)
+    query = "\n".join(content_text(history.messages[position].content) for position in users)
+    return choose(query, documents, most=limits.most, tokens=limits.tokens, counter=history.counter)
+
+
+def _note(history: History, texts: Sequence[str]) -> Note:
+    text = _wording(texts)
+    return Note("documents", "system", text, history.counter.generated("system", history.counter.text(text)))
+
+
+def _wording(texts: Sequence[str]) -> str:
+    return "\n\n".join([HEADING, *(f"[{number}] {text}" for number, text in enumerate(texts, 1))])
