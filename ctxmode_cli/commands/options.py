@@ -36,6 +36,12 @@ SETTINGS = {
     "summary_model": "Model that summarises (default: gpt-4o-mini; with the session's prefix the session's own).",
     "summary_prefix": "session: the summary call goes behind the session's own prefix, which is cached.",
     "summary_call": "Whether the request waits for the summary call (blocking).",
+    "fact_card": "Keep the facts that were said on a card of their own.",
+    "fact_card_tokens": "Most tokens of the card's text.",
+    "placement": "Card and hard constraints: head (after the system prompt) or tail (before the current input).",
+    "tool_max_tokens": "A tool output of more tokens becomes its key paths and statistics (not in full).",
+    "tool_history": "Tool outputs of earlier turns: line (one each) or full (not in the mode full).",
+    "tool_priority": "low: where history does not fit, call groups go before other talk.",
     "max_documents": "Most chunks of retrieved documents (default: from the window; full: all).",
     "document_tokens": "Most tokens of a chunk (default: from the window; full: whole documents).",
     "document_priority": "low: documents go before any history does; high: after it, and they stand in front.",
@@ -55,10 +61,34 @@ TABLE_OR_JSON = Annotated[Literal["table", "json"], typer.Option("--format", hel
 """For commands whose result has no other form."""
 
 
+def _read_config(ctx: typer.Context, name: str | None) -> Any:  # typer looks up the types of a callback's signature
+    """The ConfigFile, which from now on stands behind every option that is not set elsewhere."""
+    from ctxmode_cli.commands.config_file import read_config
+
+    config = read_config(Path(), name)
+    ctx.default_map = {**(ctx.default_map or {}), **config.options}
+    return config
+
+
+def _read_preset(ctx: typer.Context, name: str | None) -> str | None:  # as above; either may be read first
+    """The preset's name; its settings stand behind the configuration file's."""
+    from ctxmode_cli.commands.presets import find_preset
+
+    if name is not None:
+        ctx.default_map = {**find_preset(name), **(ctx.default_map or {})}
+    return name
+
+
 @dataclass(frozen=True, slots=True)
 class ReplayOptions:
     """What the user asked of a replaying command, the mode's own settings apart."""
 
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            help="Settings by product: customer-service, writing, coding.", callback=_read_preset, is_eager=True
+        ),
+    ] = None
     seed: Annotated[int, typer.Option(help="Seed of all that is drawn; printed.")] = 0
     limit: Annotated[int | None, typer.Option(min=1, help="Replay only the first N conversations.")] = None
     sample: Annotated[int | None, typer.Option(min=1, help="Replay a seeded sample of N conversations.")] = None
@@ -98,15 +128,6 @@ class ReplayOptions:
 
         probes = self.probes or "labelled"
         return Selection(self.limit, self.sample, probes, self.on_error, self.max_errors)
-
-
-def _read_config(ctx: typer.Context, name: str | None) -> Any:  # typer looks up the types of a callback's signature
-    """The ConfigFile, which from now on stands behind every option that is not set elsewhere."""
-    from ctxmode_cli.commands.config_file import read_config
-
-    config = read_config(Path(), name)
-    ctx.default_map = dict(config.options)
-    return config
 
 
 CONFIG = Annotated[

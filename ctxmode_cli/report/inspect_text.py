@@ -17,7 +17,16 @@ _PREVIEW_LINES = 2
 _LABEL = 10
 _NAMED = 10
 """Requests that are named; the others are counted."""
-_COLOURS = {"system": "blue", "summary": "magenta", "documents": "yellow", "history": "cyan", "input": "green"}
+_COLOURS = {
+    "system": "blue",
+    "card": "magenta",
+    "summary": "magenta",
+    "constraints": "magenta",
+    "documents": "yellow",
+    "history": "cyan",
+    "tool_output": "cyan",
+    "input": "green",
+}
 _BAD = "bold red"
 _WHY = {
     "summary": "told by the summary instead",
@@ -29,6 +38,7 @@ _WHY = {
 _WENT = {
     "unmatched": "it is not found where its label says",
     "unsendable": "nothing can be sent",
+    "tool_output": "its message is a tool output that was shortened",
     "documents": "it stands in retrieved documents that the budget dropped",
     "summary": "its message was summarised, and the summary does not say it",
     "budget": "its message was cut by the budget",
