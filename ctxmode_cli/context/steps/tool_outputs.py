@@ -14,8 +14,8 @@ from ctxmode_cli.context.outlines.outline import outline
 from ctxmode_cli.conversation.message import content_text, with_text
 
 
-_WORTH_A_REFERENCE = 50
-"""A repeated output of fewer tokens is sent again: a reference would hardly be shorter, and says less."""
+_WORTH_SHORTENING = 50
+"""An output of fewer tokens is sent as recorded: a line or a reference would hardly be shorter, and says less."""
 
 
 class Sent(NamedTuple):
@@ -125,7 +125,9 @@ def _outlined(history: History, limit: int, position: int) -> str | None:
     return outline(text, limit, counter.text) if counter.text(text) > limit else None
 
 
-def _in_one_line(history: History, position: int) -> str:
+def _in_one_line(history: History, position: int) -> str | None:
+    if history.range_tokens(position, position + 1) < _WORTH_SHORTENING:
+        return None
     text = content_text(history.messages[position].content)
     return one_line(*_called(history, position), text)
 
@@ -148,7 +150,7 @@ class _Copies:
     def read(self, history: History) -> None:
         """Take in the outputs that have come since."""
         for position in history.tool_outputs[self._seen :]:
-            if history.range_tokens(position, position + 1) < _WORTH_A_REFERENCE:
+            if history.range_tokens(position, position + 1) < _WORTH_SHORTENING:
                 continue
             text = content_text(history.messages[position].content)
             if text in self._last:
