@@ -1,4 +1,4 @@
-"""Lines of a tool output that tell of an error."""
+"""Lines and keys of a tool output that tell of an error."""
 
 import re
 import tomllib
@@ -14,10 +14,23 @@ def error_lines(lines: Sequence[str]) -> list[tuple[int, str]]:
     return [(number, line) for number, line in enumerate(lines, 1) if begins(line)]
 
 
+def is_error_key(key: str) -> bool:
+    """Whether what stands at a key is an error."""
+    return key.lower() in _words()["keys"]
+
+
+@cache
+def _words() -> dict[str, list[str]]:
+    return tomllib.loads(data_file("context/errors.toml").read_text(encoding="utf-8"))
+
+
 @cache
 def _begins() -> re.Pattern[str]:
-    words = tomllib.loads(data_file("context/errors.toml").read_text(encoding="utf-8"))
+    words = _words()
     latin = "|".join(map(re.escape, words["en"]))
     chinese = "|".join(map(re.escape, words["zh"]))
-    # What may stand before the word: a time, a level's bracket, a list's dash; `ValueError` ends with its word.
-    return re.compile(rf"(?:[\W\d_]|[TZ](?![a-z]))*+(?:(?:[A-Za-z.]*?(?:{latin})\b)|{chinese})", re.IGNORECASE)
+    # A time, a level's bracket or a list's dash may stand before the word; `ValueError` ends with it, `error.py` is a
+    # name, and `0 failed` is none.
+    return re.compile(
+        rf"(?:[\W\d_]|[TZ](?![a-z]))*+(?<!\b0 )(?:[\w.]*?(?:{latin})(?!\w|\.\w)|{chinese})", re.IGNORECASE
+    )

@@ -109,21 +109,21 @@ def described(here: KeyPath, examples: int) -> str:
     if len(scalars) == len(values) <= examples:
         said = [", ".join(scalar(value, EXAMPLE) for value in values)]
     else:
-        said = [*_containers(values, at_the_bottom=here.depth >= DEPTH), *_statistics(scalars, examples)]
+        said = [*_containers(values, examples, at_the_bottom=here.depth >= DEPTH), *_statistics(scalars, examples)]
     if said and len(values) < here.owners:
         said.append(f"in {len(values):,} of {here.owners:,}")
     return "; ".join(said)
 
 
-def _containers(values: Sequence[Any], *, at_the_bottom: bool) -> Iterator[str]:
+def _containers(values: Sequence[Any], examples: int, *, at_the_bottom: bool) -> Iterator[str]:
     lists = [value for value in values if isinstance(value, list)]
     if any(_not_told_below(value) for value in lists):
-        kind = _kind([item for value in lists for item in value])
-        yield f"list of {sizes(lists)} {kind}" if len(lists) == 1 else f"{len(lists):,} lists of {sizes(lists)} {kind}"
+        listed = f"{sizes(lists)} {_kind([item for value in lists for item in value])}"
+        yield f"list of {listed}" if len(lists) == 1 else f"{len(lists):,} lists of {listed}"
     objects = [value for value in values if isinstance(value, dict)]
     records = [value for value in objects if are_records(value)]
     if len(objects) == 1 and records:
-        yield f"{len(records[0]):,} objects by key: {_keys(records[0])}"
+        yield f"{len(records[0]):,} objects by key: {_keys(records[0], examples)}"
     elif objects and (at_the_bottom or not any(objects)):
         yield f"{len(objects):,} objects of {sizes(objects)} keys"
 
@@ -133,13 +133,12 @@ def _not_told_below(value: list[Any]) -> bool:
 
 
 def _kind(items: Sequence[Any]) -> str:
-    for kind, word in ((dict, "objects"), (list, "lists")):
-        if items and all(isinstance(item, kind) for item in items):
-            return word
-    return "items"
+    told = ((dict, "object"), (list, "list"), (object, "item"))
+    word = next(word for kind, word in told if all(isinstance(item, kind) for item in items or [None]))
+    return word if len(items) == 1 else f"{word}s"
 
 
-def _keys(value: dict[str, Any], shown: int = 8) -> str:
+def _keys(value: dict[str, Any], shown: int) -> str:
     keys = [shown_key(key) for key, _ in zip(value, range(shown), strict=False)]
     return ", ".join([*keys, "…"] if len(value) > shown else keys)
 
@@ -177,11 +176,11 @@ def _several(number: int, thing: str) -> str:
 
 def path_lines(paths: Sequence[KeyPath], examples: int) -> list[str]:
     """One line for each key path that has something to say."""
-    told = ((here.path, described(here, examples)) for here in sorted(paths, key=_rank))
+    told = ((here.path, described(here, examples)) for here in sorted(paths, key=rank))
     return [f"{path}: {said}" if path else said for path, said in told if said]
 
 
-def _rank(here: KeyPath) -> tuple[int, bool]:
+def rank(here: KeyPath) -> tuple[int, bool]:
     """Shallow paths first, and of one depth the short values that stand alone: ids, names, prices."""
     value = here.values[0]
     short = here.owners == 1 and not isinstance(value, dict | list) and len(str(value)) <= EXAMPLE
