@@ -1,23 +1,17 @@
-"""The fact card: what was said and still holds, taken out the moment it is said, and written as a short note.
+"""The fact card: what was said and still holds, kept from the moment it is said, and written as a short note.
 
 A card is a value. Facts come in by `update`, a person's corrections by `correct`, and `write` makes the text. Where the
-facts come from is the caller's choice: `extract_card_facts` finds them by rules, a model can do it too.
+facts come from is the caller's choice: `card_facts` says what an extractor is, and has one.
 """
 
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from functools import cache, lru_cache
-from operator import itemgetter
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Self
 
-from ctxmode_cli.conversation.conversation import Fact
-from ctxmode_cli.conversation.message import Message, content_text
 from ctxmode_cli.data import data_file
-from ctxmode_cli.language.extraction import Stated, holds_several, stated_in
-from ctxmode_cli.language.fold import fold, fold_characters
-from ctxmode_cli.language.matching import FactMatcher
-from ctxmode_cli.language.negation import may_deny
+from ctxmode_cli.language.extraction import holds_several
+from ctxmode_cli.language.fold import fold
 
 
 class CardFact(NamedTuple):
@@ -31,14 +25,8 @@ class CardFact(NamedTuple):
     """Whether the user says there that it takes an earlier value's place."""
     position: int
     """Of the message that says it; of the last one that does, once it is on a card."""
-
-
-class FactExtractor(Protocol):
-    """Finds what a message states."""
-
-    def __call__(self, message: Message, position: int) -> Sequence[CardFact]:
-        """The facts of one message, which stands at `position`; what is given up there before what takes its place."""
-        ...
+    by_user: bool = True
+    """Whether the user has said it, or a person has set it; else only the assistant has said it."""
 
 
 class Card(NamedTuple):
@@ -65,29 +53,6 @@ class Card(NamedTuple):
             tuple(CardFact(*fields) for fields in stored[name]) for name in ("facts", "pinned", "removed")
         )
         return cls(facts, pinned, removed, stored["read_to"])
-
-
-def extract_card_facts(message: Message, position: int) -> list[CardFact]:
-    """The facts of a message by the rules of `language.extraction`, a `FactExtractor` that asks no model.
-
-    All that the user states; of what the assistant says only the numbers under which things are found again, since
-    most of the rest it repeats, or lists as a choice. Nothing of the system prompt, which is sent anyway, nor of what
-    tools return, which is mostly never needed again. A value that the user only denies is a denial ("not on Monday"),
-    unless that is to give it up for another: then it comes right before that one, which takes its place.
-    """
-    if message.role not in ("user", "assistant"):
-        return []
-    by_user = message.role == "user"
-    stated = [one for one in stated_in(message) if by_user or one.found.kind in _wording().from_assistant]
-    denied = _denied(stated, content_text(message.content))
-    changed = {one.found.kind for one in stated if one.changes}
-    facts = []
-    for index, (found, changes) in enumerate(stated):
-        given_up = index in denied and found.kind in changed
-        if index not in denied or by_user:
-            negative = found.negative or (index in denied and not given_up)
-            facts.append((changes, given_up, CardFact(found.kind, found.value, negative, changes, position)))
-    return [fact for *_, fact in sorted(facts, key=itemgetter(0, 1))]
 
 
 def update(card: Card, facts: Sequence[CardFact]) -> Card:
@@ -143,7 +108,7 @@ def write(card: Card, *, lang: str, limit: int, count: Callable[[str], int]) -> 
     """
     facts = [*card.pinned, *card.facts]
     lines = [_line(fact, lang) for fact in facts]
-    heading = f"{_wording().heading[lang]}\n"
+    heading = f"{card_data().heading[lang]}\n"
     room = limit - count(heading)
     kept = set()
     pinned = len(card.pinned)
@@ -156,7 +121,7 @@ def write(card: Card, *, lang: str, limit: int, count: Callable[[str], int]) -> 
     return text, tuple(fact for index, fact in enumerate(facts) if index not in kept)
 
 
-class _Wording(NamedTuple):
+class CardData(NamedTuple):
     """`datasets/context/card.toml`; texts by language, kinds by name."""
 
     heading: Mapping[str, str]
@@ -169,11 +134,12 @@ class _Wording(NamedTuple):
 
 
 @cache
-def _wording() -> _Wording:
+def card_data() -> CardData:
+    """That file."""
     data = tomllib.loads(data_file("context/card.toml").read_text(encoding="utf-8"))
     for name in ("one_at_a_time", "from_assistant"):
         data[name] = frozenset(data[name])
-    return _Wording(**data)
+    return CardData(**data)
 
 
 _folded = lru_cache(maxsize=4096)(fold)
@@ -184,15 +150,6 @@ def _key(fact: CardFact) -> tuple[str, bool]:
     return _folded(fact.value), fact.negative
 
 
-def _denied(stated: Sequence[Stated], text: str) -> AbstractSet[int]:
-    """Indexes of the values that were found as asserted and that the text only denies ("not on Monday")."""
-    if not stated or not may_deny(fold_characters(text)):
-        return frozenset()
-    facts = [Fact("", one.found.kind, one.found.value, (), 0, None, None, (), False, None) for one in stated]
-    carried, denied = FactMatcher(facts).stances_in(text)
-    return {index for index in denied - carried if not stated[index].found.negative}
-
-
 def _stated(card: Card, fact: CardFact) -> Card:
     """The card after one statement."""
     held = [*card.pinned, *card.facts]
@@ -200,16 +157,19 @@ def _stated(card: Card, fact: CardFact) -> Card:
     replaced = _opposite(fact, held) + _succeeded(fact, earlier)
     if not fact.changes and any(old in card.pinned for old in replaced):
         return card
+    if not fact.by_user and any(old.by_user for old in replaced):
+        return card  # the assistant's word does not undo the user's
     card = _without(card, replaced)
     key = _key(fact)
     if any(_key(old) == key for old in card.pinned):
         return card
     if all(_key(old) != key for old in card.facts):
         return card._replace(facts=(*card.facts, fact))
-    said_again = (
-        old._replace(changes=fact.changes, position=fact.position) if _key(old) == key else old for old in card.facts
-    )
-    return card._replace(facts=tuple(said_again))
+    return card._replace(facts=tuple(_said_again(old, fact) if _key(old) == key else old for old in card.facts))
+
+
+def _said_again(old: CardFact, fact: CardFact) -> CardFact:
+    return old._replace(changes=fact.changes, position=fact.position, by_user=old.by_user or fact.by_user)
 
 
 def _opposite(fact: CardFact, held: Sequence[CardFact]) -> list[CardFact]:
@@ -219,16 +179,19 @@ def _opposite(fact: CardFact, held: Sequence[CardFact]) -> list[CardFact]:
 
 
 def _succeeded(fact: CardFact, held: Sequence[CardFact]) -> list[CardFact]:
-    """The other values of its kind that a fact takes the place of: all, or the one that was mentioned last."""
-    if fact.negative:
+    """The other values of its kind that a statement of the user takes the place of.
+
+    All, or that which was mentioned last, one of the user's own if there is such.
+    """
+    if fact.negative or not fact.by_user:
         return []
     key = _key(fact)
     rivals = [old for old in held if old.kind == fact.kind and not old.negative and _key(old) != key]
-    if fact.kind in _wording().one_at_a_time:
+    if fact.kind in card_data().one_at_a_time:
         return rivals
     if not rivals or not fact.changes or holds_several(fact.kind):
         return []
-    return [max(reversed(rivals), key=lambda old: old.position)]
+    return [max(reversed(rivals), key=lambda old: (old.by_user, old.position))]
 
 
 def _without(card: Card, facts: Sequence[CardFact]) -> Card:
@@ -241,14 +204,14 @@ def _others(facts: Sequence[CardFact], without: Sequence[CardFact]) -> tuple[Car
     return tuple(fact for fact in facts if _key(fact) not in keys)
 
 
-def _rank(fact: CardFact, *, pinned: bool) -> tuple[bool, int, int]:
+def _rank(fact: CardFact, *, pinned: bool) -> tuple[bool, int, bool, int]:
     """What stays before something else does."""
-    wording = _wording()
-    return pinned, wording.kinds.get(fact.kind, wording.other_kinds)["importance"], fact.position
+    data = card_data()
+    return pinned, data.kinds.get(fact.kind, data.other_kinds)["importance"], fact.by_user, fact.position
 
 
 def _line(fact: CardFact, lang: str) -> str:
-    wording = _wording()
-    kind = wording.kinds.get(fact.kind, {}).get(lang, fact.kind)
-    value = wording.denied[lang].format(value=fact.value) if fact.negative else fact.value
-    return " ".join(wording.line[lang].format(kind=kind, value=value).split()) + "\n"
+    data = card_data()
+    kind = data.kinds.get(fact.kind, {}).get(lang, fact.kind)
+    value = data.denied[lang].format(value=fact.value) if fact.negative else fact.value
+    return " ".join(data.line[lang].format(kind=kind, value=value).split()) + "\n"

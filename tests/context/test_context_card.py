@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ctxmode_cli.context.card import Card, CardFact, correct, extract_card_facts, update, write
+from ctxmode_cli.context.card import Card, CardFact, correct, update, write
+from ctxmode_cli.context.card_facts import extract_card_facts
 from ctxmode_cli.conversation.conversation import Fact
 from ctxmode_cli.conversation.message import Message
 from ctxmode_cli.conversation.parse import parse_message
@@ -25,8 +26,10 @@ HEADING_ZH = "[事实卡：由对话自动提取，不是用户的消息]\n"
 UNLIMITED = 10**6
 
 
-def fact(kind: str, value: str, position: int = 0, *, negative: bool = False, changes: bool = False) -> CardFact:
-    return CardFact(kind, value, negative, changes, position)
+def fact(
+    kind: str, value: str, position: int = 0, *, negative: bool = False, changes: bool = False, by_user: bool = True
+) -> CardFact:
+    return CardFact(kind, value, negative, changes, position, by_user)
 
 
 def of(*messages: tuple[str, str], card: Card = Card()) -> Card:  # noqa: B008, a card is a value
@@ -86,7 +89,7 @@ def test_chinese_facts_are_taken_alike() -> None:
 def test_the_assistant_is_believed_where_it_names_a_number() -> None:
     """Under a booking number things are found again; a price on offer or a "must" of a policy is no fact of the user's."""
     text = "It costs $250 and your luggage must be checked in. Your booking number is QWE123."
-    assert extract_card_facts(spoken("assistant", text), 3) == [fact("booking_number", "QWE123", 3)]
+    assert extract_card_facts(spoken("assistant", text), 3) == [fact("booking_number", "QWE123", 3, by_user=False)]
 
 
 @pytest.mark.parametrize("role", ["system", "tool"])
@@ -170,6 +173,38 @@ def test_a_changed_date_replaces_the_one_mentioned_last() -> None:
     assert values(user(*dates, "Change it to 2026-03-09.")) == ["2026-03-05", "2026-03-09"]
     assert values(user(*dates, "Change it from 2026-03-05 to 2026-03-04.")) == ["2026-03-08", "2026-03-04"]
     assert values(user(*dates, "Change it to 2026-03-04 instead of 2026-03-05.")) == ["2026-03-08", "2026-03-04"]
+
+
+def test_a_change_replaces_what_the_user_said_before_what_the_assistant_named() -> None:
+    """The times on offer are mentioned last, and the one that is given up is the user's."""
+    card = of(
+        ("user", "A table at 9:00, please."),
+        ("assistant", "There are 10:00 and 11:00."),
+        ("user", "Make it 10:00."),
+    )
+    assert values(card) == ["10:00", "11:00"]
+
+
+def test_a_word_of_change_near_a_number_changes_no_number() -> None:
+    """What is changed is something of that order."""
+    assert values(user("Order SO-10023 and order SO-10024.", "Change it to blue in order SO-10024.")) == [
+        "SO-10023",
+        "SO-10024",
+    ]
+
+
+def test_the_assistant_replaces_nothing() -> None:
+    """Neither an address, nor a denial of the user's."""
+    said = (fact("address", "12 Oak Street"), fact("date", "Monday", negative=True))
+    heard = [fact("address", "5 Elm Road", 1, by_user=False), fact("date", "Monday", 1, by_user=False)]
+    assert update(Card(), [*said, *heard]).facts == (*said, heard[0])
+
+
+def test_what_the_user_has_said_stays_the_users() -> None:
+    """The assistant's repetition only counts as the last mention; the user's own word makes it theirs."""
+    said, heard = fact("date", "Monday", 0), fact("date", "Monday", 1, by_user=False)
+    assert update(Card(), [said, heard]).facts == (fact("date", "Monday", 1),)
+    assert update(Card(), [heard, said._replace(position=2)]).facts == (fact("date", "Monday", 2),)
 
 
 def test_two_changes_of_one_message_do_not_replace_each_other() -> None:
@@ -334,6 +369,12 @@ def test_a_fact_that_was_mentioned_again_is_not_the_oldest() -> None:
     assert lines(card, limit=len(HEADING_EN) + len("- amount: $1\n")) == ["- amount: $1"]
 
 
+def test_of_alike_what_only_the_assistant_named_is_left_out_first() -> None:
+    """Even if it came later."""
+    card = Card((fact("date", "d1", 0), fact("date", "d2", 1, by_user=False)))
+    assert lines(card, limit=len(HEADING_EN) + len("- date: d1\n")) == ["- date: d1"]
+
+
 def test_a_line_that_does_not_fit_leaves_room_for_others() -> None:
     """A long constraint does not empty the card."""
     card = Card((fact("constraint", "x" * 50), fact("amount", "$1", 1)))
@@ -371,42 +412,33 @@ def test_what_must_hold_is_more_important_than_figures() -> None:
 
 # What always holds.
 
-KINDS = ["name", "date", "amount", "preference", "constraint", "unknown"]
-STATEMENTS = st.lists(
-    st.tuples(
-        st.sampled_from(KINDS),
-        st.sampled_from("ABab甲乙") | st.text(max_size=12),
-        st.booleans(),
-        st.booleans(),
-        st.booleans(),
-    ),
-    max_size=25,
-)
 
-
-def as_facts(statements: Sequence[tuple[str, str, bool, bool, bool]]) -> list[CardFact]:
-    """Facts of messages in order; the last field says whether the next message begins."""
+def as_facts(statements: Sequence[tuple[str, str, tuple[bool, bool, bool, bool]]]) -> list[CardFact]:
+    """Facts of messages in order; the last flag says whether the next message begins."""
     position, facts = 0, []
-    for kind, value, negative, changes, is_next in statements:
+    for kind, value, (negative, changes, by_user, is_next) in statements:
         position += is_next
-        facts.append(CardFact(kind, value, negative, changes, position))
+        facts.append(fact(kind, value, position, negative=negative, changes=changes, by_user=by_user))
     return facts
 
 
+KINDS = ["name", "date", "amount", "preference", "constraint", "unknown"]
+FLAGS = st.tuples(st.booleans(), st.booleans(), st.booleans(), st.booleans())
+STATEMENTS = st.lists(
+    st.tuples(st.sampled_from(KINDS), st.sampled_from("ABab甲乙") | st.text(max_size=12), FLAGS), max_size=25
+).map(as_facts)
+
+
 @given(STATEMENTS)
-def test_the_same_facts_again_change_nothing(statements: list[tuple[str, str, bool, bool, bool]]) -> None:
+def test_the_same_facts_again_change_nothing(facts: list[CardFact]) -> None:
     """No message counts twice, so that a session can be played again over its stored card."""
-    facts = as_facts(statements)
     card = update(Card(), facts)
     assert update(card, facts) == card
 
 
 @given(STATEMENTS, st.sets(st.integers(1, 24)))
-def test_how_messages_are_batched_does_not_matter(
-    statements: list[tuple[str, str, bool, bool, bool]], cuts: set[int]
-) -> None:
+def test_how_messages_are_batched_does_not_matter(facts: list[CardFact], cuts: set[int]) -> None:
     """Message by message, in batches or all at once."""
-    facts = as_facts(statements)
     card = Card()
     for start, end in zip([0, *sorted(cuts)], [*sorted(cuts), 25], strict=True):
         card = update(card, [one for one in facts if start <= one.position < end])
@@ -414,9 +446,9 @@ def test_how_messages_are_batched_does_not_matter(
 
 
 @given(STATEMENTS)
-def test_each_value_stands_once_and_is_not_also_denied(statements: list[tuple[str, str, bool, bool, bool]]) -> None:
+def test_each_value_stands_once_and_is_not_also_denied(facts: list[CardFact]) -> None:
     """Whatever was said."""
-    folded = [fold(value) for value in values(update(Card(), as_facts(statements)))]
+    folded = [fold(value) for value in values(update(Card(), facts))]
     assert len(folded) == len(set(folded))
 
 
@@ -424,11 +456,9 @@ def test_each_value_stands_once_and_is_not_also_denied(statements: list[tuple[st
 @given(
     STATEMENTS, st.lists(st.sampled_from("ABab甲乙"), max_size=3), st.integers(0, 120), st.sampled_from(["zh", "en"])
 )
-def test_a_card_keeps_its_limit(
-    statements: list[tuple[str, str, bool, bool, bool]], pinned: list[str], limit: int, lang: str
-) -> None:
+def test_a_card_keeps_its_limit(facts: list[CardFact], pinned: list[str], limit: int, lang: str) -> None:
     """In real tokens of the whole text; what is left out and what is written make up the card."""
-    card = correct(update(Card(), as_facts(statements)), set_=[fact("amount", value) for value in pinned])
+    card = correct(update(Card(), facts), set_=[fact("amount", value) for value in pinned])
     text, left_out = write(card, lang=lang, limit=limit, count=tokens)
     assert tokens(text) <= limit
     assert len(left_out) + max(0, text.count("\n") - 1) == len(values(card))

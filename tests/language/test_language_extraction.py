@@ -26,6 +26,7 @@ FOUND = [
     ("declined_en", "I'm not interested in any free samples.", "free samples"),
     ("declined_en", "One thing: no gift wrapping, please", "gift wrapping"),
     ("declined_en", "There is no need for a callback.", "callback"),
+    ("declined_en", "Keep in mind: no assembly service, anything else is fine.", "assembly service"),
     ("not_eaten", "我不吃牛肉，", "牛肉"),
     ("not_eaten", "She can't eat any shellfish.", "shellfish"),
     ("allergy", "我妈妈对羊毛过敏，注意一下", "对羊毛过敏"),
@@ -134,6 +135,7 @@ TRAPS = [
     ("declined_en", "I don't want to pay that much"),
     ("declined_en", "I don't need anything else, no problem, please"),
     ("declined_en", "I don't want it, don't send me"),
+    ("declined_en", "Cellular connection: no service"),
     ("not_eaten", "能不吃肉。不吃了，不吃饭。"),
     ("not_eaten", "I can't eat now"),
     ("allergy", "对羊毛过敏吗"),
@@ -254,7 +256,7 @@ def test_words_of_change(text: str, value: str, changes: bool) -> None:
 
 def test_kinds_of_which_there_are_several_or_that_the_user_alone_states() -> None:
     """A second wish replaces none, a second address does; only the user has wishes."""
-    assert [holds_several(kind) for kind in ("preference", "address")] == [True, False]
+    assert [holds_several(kind) for kind in ("preference", "order_number", "address")] == [True, True, False]
     assert [only_user_states(kind) for kind in ("constraint", "date")] == [True, False]
 
 
