@@ -29,7 +29,7 @@ _WHY = {
 _WENT = {
     "unmatched": "it is not found where its label says",
     "unsendable": "nothing can be sent",
-    "documents": "it stands in retrieved documents that the budget dropped",
+    "documents": "it stands in retrieved documents that were dropped",
     "summary": "its message was summarised, and the summary does not say it",
     "budget": "its message was cut by the budget",
     "window": "its message is outside the window",
