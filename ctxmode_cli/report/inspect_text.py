@@ -39,7 +39,7 @@ _WENT = {
     "unmatched": "it is not found where its label says",
     "unsendable": "nothing can be sent",
     "tool_output": "its message is a tool output that was shortened",
-    "documents": "it stands in retrieved documents that the budget dropped",
+    "documents": "it stands in retrieved documents that were dropped",
     "summary": "its message was summarised, and the summary does not say it",
     "budget": "its message was cut by the budget",
     "window": "its message is outside the window",

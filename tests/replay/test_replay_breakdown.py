@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxmode_cli.context.config import ContextConfig
+from ctxmode_cli.context.steps.documents import HEADING
 from ctxmode_cli.conversation.conversation import Conversation
 from ctxmode_cli.conversation.parse import parse_conversation
 from ctxmode_cli.replay.breakdown import MAX_VALUES, MAX_WORST, Axis, Breakdown, Share
@@ -92,6 +93,23 @@ def test_documents_that_were_dropped() -> None:
     )
     assert went(record, "sliding", sliding_turns=1, max_tokens=200) == ["documents"]
     assert went(record, "sliding", sliding_turns=1, max_tokens=2000) == [None]
+
+
+def test_chunks_that_were_not_chosen() -> None:
+    """A fact in a chunk that others outranked was lost with the documents, and so was one in a chunk that did not fit."""
+    texts = ("which one is it", "one of them", "red")
+    asked = {"role": "user", "content": "which one?", "documents": [{"id": text, "text": text} for text in texts]}
+    record = conversation(
+        [*talk("red", "ok", "blue", "ok"), asked, {"role": "assistant", "content": "all"}],
+        fact("red", 0, 4),
+    )
+    assert went(record, "sliding", sliding_turns=1, max_documents=2) == ["documents"]
+    assert went(record, "sliding", sliding_turns=1, max_documents=3) == [None]
+    # The reply's opening, one turn and the input of 5, 5 and 7 tokens, and the note.
+    note = "\n\n".join([HEADING, *(f"[{number}] {text}" for number, text in enumerate(texts, 1))])
+    everything = 3 + 5 + 5 + 7 + 4 + TokenCounter.for_model("gpt-4o").text(note)
+    assert went(record, "sliding", sliding_turns=1, max_tokens=everything) == [None]
+    assert went(record, "sliding", sliding_turns=1, max_tokens=everything - 1) == ["documents"]
 
 
 # --- counting ---
