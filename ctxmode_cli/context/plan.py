@@ -38,6 +38,15 @@ class Plan(NamedTuple):
     """Call groups of history before this position are left out, so that the talk beside them stays."""
 
 
+class Corrections(NamedTuple):
+    """What a person has changed in the summary, line by line."""
+
+    kept: tuple[str, ...] = ()
+    """Lines that the person wrote; every summary has them word for word."""
+    removed: tuple[str, ...] = ()
+    """Lines that the person took out; no summary has them again."""
+
+
 class State(NamedTuple):
     """What is remembered between requests: small, and all that must be stored to go on later."""
 
@@ -55,6 +64,8 @@ class State(NamedTuple):
     """The same as it is sent; None while it is empty."""
     card_stop: int = 0
     """The messages before this position have been read for it."""
+    corrections: Corrections = Corrections()
+    """A person's corrections of the summary."""
 
 
 class Mode(Protocol):
