@@ -9,13 +9,18 @@ from typing import TYPE_CHECKING
 __version__ = "0.1.0"
 
 __all__ = [
+    "CardFact",
     "ContextConfig",
     "ContextManager",
     "ContextMode",
     "CtxmodeError",
     "ExitCode",
     "ExtractiveSummarizer",
+    "MemorySessionStore",
     "OverBudgetError",
+    "RedisSessionStore",
+    "SessionStore",
+    "Sessions",
     "Summarizer",
     "SummaryError",
     "SummaryRequest",
@@ -24,9 +29,12 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from ctxmode_cli.context.card import CardFact
     from ctxmode_cli.context.config import ContextConfig, ContextMode
     from ctxmode_cli.context.manager import ContextManager
     from ctxmode_cli.context.plan import Summarizer, SummaryError, SummaryRequest, SummaryResult
+    from ctxmode_cli.context.redis_sessions import RedisSessionStore
+    from ctxmode_cli.context.sessions import MemorySessionStore, Sessions, SessionStore
     from ctxmode_cli.context.steps.budget import OverBudgetError
     from ctxmode_cli.errors import CtxmodeError, ExitCode
     from ctxmode_cli.summarize.extractive import ExtractiveSummarizer
@@ -35,13 +43,18 @@ else:  # hidden from type checkers, to which any name would exist otherwise
     from importlib import import_module
 
     _ROOMS = {
+        "CardFact": "context.card",
         "ContextConfig": "context.config",
         "ContextManager": "context.manager",
         "ContextMode": "context.config",
         "CtxmodeError": "errors",
         "ExitCode": "errors",
         "ExtractiveSummarizer": "summarize.extractive",
+        "MemorySessionStore": "context.sessions",
         "OverBudgetError": "context.steps.budget",
+        "RedisSessionStore": "context.redis_sessions",
+        "SessionStore": "context.sessions",
+        "Sessions": "context.sessions",
         "Summarizer": "context.plan",
         "SummaryError": "context.plan",
         "SummaryRequest": "context.plan",

@@ -30,13 +30,18 @@ def test_every_public_name_is_at_run_time_what_a_type_checker_is_told() -> None:
 def test_the_public_names_are_the_promised_ones() -> None:
     """A name that goes or comes is a change of the public API, and stands in the change log."""
     assert ctxmode_cli.__all__ == [
+        "CardFact",
         "ContextConfig",
         "ContextManager",
         "ContextMode",
         "CtxmodeError",
         "ExitCode",
         "ExtractiveSummarizer",
+        "MemorySessionStore",
         "OverBudgetError",
+        "RedisSessionStore",
+        "SessionStore",
+        "Sessions",
         "Summarizer",
         "SummaryError",
         "SummaryRequest",

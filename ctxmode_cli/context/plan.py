@@ -42,6 +42,15 @@ class Plan(NamedTuple):
     """Chunks of the current turn's documents that are not sent: repeated, outranked, or over the budget."""
 
 
+class Corrections(NamedTuple):
+    """What a person has changed in the summary, line by line."""
+
+    kept: tuple[str, ...] = ()
+    """Lines that the person wrote; every summary has them word for word."""
+    removed: tuple[str, ...] = ()
+    """Lines that the person took out; no summary has them again."""
+
+
 class State(NamedTuple):
     """What is remembered between requests: small, and all that must be stored to go on later."""
 
@@ -59,6 +68,8 @@ class State(NamedTuple):
     """The same as it is sent; None while it is empty."""
     card_stop: int = 0
     """The messages before this position have been read for it."""
+    corrections: Corrections = Corrections()
+    """A person's corrections of the summary."""
 
 
 class Mode(Protocol):

@@ -9,6 +9,7 @@ from ctxmode_cli.context.context import SummaryCall
 from ctxmode_cli.context.history import History, Note
 from ctxmode_cli.context.modes.sliding import Sliding
 from ctxmode_cli.context.plan import (
+    Corrections,
     Plan,
     SessionPrefix,
     State,
@@ -19,6 +20,7 @@ from ctxmode_cli.context.plan import (
 )
 from ctxmode_cli.context.steps.assemble import assemble
 from ctxmode_cli.context.steps.budget import history_tokens
+from ctxmode_cli.context.steps.corrections import corrected, kept_tokens, without_kept
 from ctxmode_cli.context.steps.placement import place
 from ctxmode_cli.context.steps.tool_outputs import sent_forms
 from ctxmode_cli.conversation.message import Message
@@ -79,12 +81,21 @@ class Summary:
             billed = SummaryResult("", 0, error.prompt_tokens)
             failed = self._call(billed, error.completion_tokens, prefix)._replace(failed=True)
             return plan._replace(call=failed, stepped_down="sliding"), state
-        role = self.config.summary_role
-        note = Note("summary", role, result.text, history.counter.generated(role, result.text_tokens))
+        note = self._note(result, state.corrections, history.counter)
         alike = self.counter.encoding_name == history.counter.encoding_name
         completion_tokens = result.text_tokens if alike else self.counter.text(result.text)
         call = self._call(result, completion_tokens, prefix)
         return Plan(target, note, target, call), state._replace(summary=note, summarised=target)
+
+    def _note(self, result: SummaryResult, corrections: Corrections, counter: TokenCounter) -> Note | None:
+        """The summary as it is sent; None where a person's corrections leave nothing of it."""
+        text, tokens, role = result.text, result.text_tokens, self.config.summary_role
+        if corrections != Corrections():
+            text = corrected(text, corrections)
+            if not text:
+                return None
+            tokens = counter.text(text)
+        return Note("summary", role, text, counter.generated(role, tokens))
 
     def _prefix(self, history: History, told: State) -> SessionPrefix:
         """What the session's request would begin with if no summary were called for, the originals for a rebuild."""
@@ -97,12 +108,15 @@ class Summary:
 
     def _ask(self, history: History, told: State, target: int, prefix: SessionPrefix | None) -> SummaryResult:
         """The summarizer's answer; where its window does not hold all messages, the oldest stay unseen."""
-        start = told.summarised
+        start, corrections = told.summarised, told.corrections
+        room = self.config.summary_target_tokens - kept_tokens(corrections, history.counter.text)
+        if room < 1:
+            raise SummaryError("the lines that a person has corrected leave no room for a summary")
         request = SummaryRequest(
-            previous=told.summary.text if told.summary else None,
+            previous=without_kept(told.summary.text, corrections) if told.summary else None,
             messages=_spoken(history, start, target),
             messages_tokens=history.spoken_tokens_by(self.counter, start, target),
-            target_tokens=self.config.summary_target_tokens,
+            target_tokens=room,
             counter=self.counter,
             prefix=prefix,
         )
