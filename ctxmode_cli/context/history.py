@@ -150,10 +150,7 @@ class History:
         if isinstance(message.content, list):
             self._with_parts.append(position)
         role = message.role
-        is_called = role == "tool" or bool(message.tool_calls)
-        self.called_before.append(self.called_before[-1] + (tokens if is_called else 0))
-        if not is_called:
-            self.talk_ranges.add(position)
+        self._append_to_groups(message, position, tokens)
         if role in SYSTEM_ROLES:
             self.spoken_before.append(self.spoken_before[-1])
             self.cuttable_before.append(self.cuttable_before[-1])
@@ -209,6 +206,13 @@ class History:
             if positions and positions[-1] == position:
                 positions.pop()
         self._previous_role = next((message.role for message in reversed(self.messages) if not message.is_system), "")
+
+    def _append_to_groups(self, message: Message, position: int, tokens: int) -> None:
+        """Note whether a message is talk or part of a call group."""
+        is_called = message.role == "tool" or bool(message.tool_calls)
+        self.called_before.append(self.called_before[-1] + (tokens if is_called else 0))
+        if not is_called:
+            self.talk_ranges.add(position)
 
     def _append_result(self, call_id: str, position: int) -> None:
         call_position = self._call_positions.get(call_id)

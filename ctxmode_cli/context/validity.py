@@ -24,14 +24,10 @@ def mode_faults(context: Context, history: History, budget: Budget) -> tuple[str
     end = 0
     cuts_group = False
     for piece in context.pieces:
-        if isinstance(piece, Note):
-            tokens += piece.tokens
-            if piece.replaces is None:
-                continue
-            start, stop = piece.replaces, piece.replaces + 1
-        else:
-            start, stop = piece.start, piece.stop
-            tokens += tokens_before[stop] - tokens_before[start]
+        start, stop = span(piece)
+        tokens += piece.tokens if isinstance(piece, Note) else tokens_before[stop] - tokens_before[start]
+        if start == stop:  # a note of its own
+            continue
         if start < end:
             faults.append("disorder")
         elif start > end and (inside_group[start] or inside_group[end]):

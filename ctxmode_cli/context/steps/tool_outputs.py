@@ -13,7 +13,6 @@ from ctxmode_cli.context.outlines.one_line import one_line
 from ctxmode_cli.context.outlines.outline import outline
 from ctxmode_cli.conversation.message import content_text, with_text
 
-
 _WORTH_SHORTENING = 50
 """An output of fewer tokens is sent as recorded: a line or a reference would hardly be shorter, and says less."""
 
