@@ -25,7 +25,7 @@ MOST_TOKENS = 1_000_000
 """Of a message made of a number: about the widest window of any model."""
 
 
-@partial(with_replay_options, without=("probes", "position_profile", "output", *LIVE))
+@partial(with_replay_options, without=("probes", "position_profile", "output", "audit", *LIVE))
 def forecast(
     settings: "ModeSettings",
     options: ReplayOptions,

@@ -139,6 +139,9 @@ class ReplayOptions:
         list[str] | None,
         typer.Option("--output", "-o", help="Also write FILE (.json .jsonl .csv .md), or a run folder; repeats."),
     ] = None
+    audit: Annotated[
+        str | None, typer.Option(help="Write what was kept, compressed and dropped of each request (.jsonl).")
+    ] = None
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Nothing on stderr but errors.")] = False
     verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Say more on stderr.")] = False
 

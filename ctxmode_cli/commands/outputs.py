@@ -41,6 +41,11 @@ class OutputFile:
         with self._told():
             self._part.write_bytes(text.encode())
 
+    def append(self, lines: Iterable[str]) -> None:
+        """Write some more lines."""
+        with self._told(), self._part.open("ab") as part:
+            part.writelines(f"{line}\n".encode() for line in lines)
+
     def _told(self) -> AbstractContextManager[None]:
         return system_errors("the file cannot be written", where=str(self._path))
 

@@ -19,6 +19,7 @@ from ctxmode_cli.commands.simulation import described
 from ctxmode_cli.commands.source import Source
 from ctxmode_cli.commands.wiring import Wiring
 from ctxmode_cli.errors import ExitCode
+from ctxmode_cli.replay.audit import audit_lines
 from ctxmode_cli.replay.results import Comparison
 from ctxmode_cli.replay.run import run
 from ctxmode_cli.replay.session import SessionReplay
@@ -45,13 +46,17 @@ def replay_and_report(
     """
     wiring = Wiring.of(modes, baseline, settings, options)  # what is wrong with it is told before anything is read
     source = Source(data, options)
-    refuse_inputs(source.inputs, options.output or ())
+    refuse_inputs(source.inputs, [*(options.output or ()), *([options.audit] if options.audit else ())])
     with ExitStack() as stack:
         outputs = open_outputs(options.output or (), stack, EXTENSIONS, wiring.simulation)
+
+        audits = open_outputs([options.audit] if options.audit else (), stack, {".jsonl": "jsonl"}).files
 
         def keep(session: SessionReplay) -> None:
             for folder in outputs.folders:
                 folder.add(session)
+            for file in audits:
+                file.append(audit_lines(session))
 
         announce(source.description, modes, settings, options)
         live = wiring.live

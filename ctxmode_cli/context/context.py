@@ -44,6 +44,8 @@ class Context(NamedTuple):
     """The summary call that was made for this request."""
     wanted: int = 0
     """The mode wanted history from this position on; the budget may have cut some of that."""
+    documents_dropped: int = 0
+    """Chunks of the current turn's documents that are not sent."""
 
     def sent_messages(self) -> int:
         """How many recorded messages are sent, as recorded or shortened."""

@@ -9,8 +9,9 @@ from typing import Any, Self
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from ctxmode_cli.context.audit import CLASSES, dropped_by_class
 from ctxmode_cli.context.context import Context, SummaryCall
-from ctxmode_cli.context.history import History
+from ctxmode_cli.context.history import History, Note
 from ctxmode_cli.conversation.conversation import Fact
 from ctxmode_cli.conversation.jsonl import sorted_json
 from ctxmode_cli.conversation.streams import beside
@@ -36,6 +37,11 @@ REQUESTS = pa.schema(
         "cost_uncached_usd": MONEY,
         "pieces": pa.int32(),
         "dropped_messages": pa.int32(),
+        "compressed_messages": pa.int32(),
+        "dropped_input": pa.int32(),
+        "dropped_recent": pa.int32(),
+        "dropped_older": pa.int32(),
+        "dropped_documents": pa.int32(),
         "invalid": pa.list_(pa.string()),
         "unsendable": pa.string(),
     }
@@ -218,10 +224,13 @@ class RunFolder:
 
 
 def _sent(context: Context, history: History) -> dict[str, Any]:
+    dropped = dropped_by_class(context, history)
     return {
         "prompt_tokens": context.prompt_tokens,
         "pieces": len(context.pieces),
         "dropped_messages": context.dropped_messages(history),
+        "compressed_messages": sum(isinstance(piece, Note) and piece.replaces is not None for piece in context.pieces),
+        **{f"dropped_{name}": dropped[name] for name in CLASSES},
     }
 
 

@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from itertools import groupby
 from typing import Any, NamedTuple
 
+from ctxmode_cli.context.audit import missing
 from ctxmode_cli.context.config import Budget
 from ctxmode_cli.context.context import Context, Piece, head_length, span
 from ctxmode_cli.context.history import History, Note
@@ -49,9 +49,9 @@ class PieceView:
     purpose: str
     tokens: int
     start: int | None
-    """First message; None for a note."""
+    """First message; None for a note of its own."""
     stop: int | None
-    """One past the last message; None for a note."""
+    """One past the last message; None for a note of its own."""
     messages: tuple[MessageView, ...] = ()
     role: str = ""
     """Of a note."""
@@ -202,7 +202,8 @@ def _pieces(context: Context, session: SessionReplay) -> Iterator[PieceView]:
     for piece in context.pieces:
         if isinstance(piece, Note):
             found = tuple(_contradictions(piece, context, conversation))
-            yield PieceView(piece.purpose, piece.tokens, None, None, (), piece.role, piece.text, found)
+            start, stop = (None, None) if piece.replaces is None else span(piece)
+            yield PieceView(piece.purpose, piece.tokens, start, stop, (), piece.role, piece.text, found)
         else:
             views = (_message(history, at) for at in range(piece.start, piece.stop))
             yield PieceView(piece.purpose, piece.tokens, piece.start, piece.stop, tuple(views))
@@ -224,25 +225,11 @@ def _contradictions(note: Note, context: Context, conversation: Conversation) ->
 
 def _dropped(context: Context, history: History) -> Iterator[Dropped]:
     """The ranges of messages that are not sent, each for one reason, and the documents."""
-    turn_start = next(span(piece)[0] for piece in context.pieces if piece.purpose == "input")
-    sent = {at for piece in context.pieces for at in range(*span(piece))}
-    missing = ((at, _why(at, context, turn_start)) for at in range(context.length) if at not in sent)
-    # Neighbours have the same reason, and the same distance from their place in the row.
-    for (why, _), run in groupby(enumerate(missing), key=lambda item: (item[1][1], item[1][0] - item[0])):
-        places = [at for _, (at, _) in run]
-        start, stop = places[0], places[-1] + 1
+    for why, start, stop in missing(context):
         yield Dropped(why, start, stop, history.range_tokens(start, stop))
-    has_documents = any(turn_start <= at < context.length for at in history.documented)
-    if has_documents and not any(piece.purpose == "documents" for piece in context.pieces):
+    if context.documents_dropped:
+        turn_start = next(span(piece)[0] for piece in context.pieces if piece.purpose == "input")
         yield Dropped("documents", turn_start, context.length, None)
-
-
-def _why(index: int, context: Context, turn_start: int) -> str:
-    if index >= turn_start:
-        return "input"
-    if index < context.summarised:
-        return "summary"
-    return "budget" if index >= context.wanted else "window"
 
 
 def _fact(score: Score, context: Context | None, session: SessionReplay) -> FactView:

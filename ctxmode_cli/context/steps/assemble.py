@@ -48,6 +48,7 @@ def assemble(
         plan.stepped_down,
         plan.call,
         wanted,
+        plan.documents_dropped,
     )
 
 
