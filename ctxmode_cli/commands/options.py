@@ -209,7 +209,8 @@ def with_replay_options(
 
     context = inspect.Parameter("ctx", inspect.Parameter.KEYWORD_ONLY, annotation=typer.Context)
     config = inspect.Parameter("config", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=CONFIG)
-    parameters = (context, *own, *settings, *options, config)
+    # Behind `config`, since a preset may be named in the file.
+    parameters = (context, *own, *settings, config, *options)
     keyword_only = [parameter.replace(kind=parameter.KEYWORD_ONLY) for parameter in parameters]
     wrapper.__signature__ = inspect.Signature(keyword_only)  # type: ignore[attr-defined]
     wrapper.__annotations__ = {}
