@@ -4,8 +4,9 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
-from ctxmode_cli.context.card import Card, CardFact, FactExtractor, extract_card_facts
+from ctxmode_cli.context.card import Card, CardFact
 from ctxmode_cli.context.card import correct as correct_facts
+from ctxmode_cli.context.card_facts import FactExtractor, extract_card_facts
 from ctxmode_cli.context.config import ContextConfig
 from ctxmode_cli.context.context import Context
 from ctxmode_cli.context.history import History

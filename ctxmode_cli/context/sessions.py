@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 
 from cachetools import TTLCache
 
-from ctxmode_cli.context.card import FactExtractor, extract_card_facts
+from ctxmode_cli.context.card_facts import FactExtractor, extract_card_facts
 from ctxmode_cli.context.config import ContextConfig
 from ctxmode_cli.context.history import History
 from ctxmode_cli.context.manager import ContextManager

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from functools import lru_cache
 
-from ctxmode_cli.context.card import Card, CardFact, FactExtractor, update, write
+from ctxmode_cli.context.card import Card, CardFact, update, write
+from ctxmode_cli.context.card_facts import FactExtractor
 from ctxmode_cli.context.history import History, Note
 from ctxmode_cli.context.plan import State
 from ctxmode_cli.conversation.message import content_text
