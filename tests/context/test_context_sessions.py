@@ -241,9 +241,14 @@ def test_a_block_that_fails_stores_nothing() -> None:
     sessions = Sessions(MemorySessionStore(60), SLIDING)
     with sessions.open("x") as manager:
         ask(manager, "first")
-    with pytest.raises(TimeoutError), sessions.open("x") as manager:
-        manager.build_request_messages("second")
-        raise TimeoutError
+
+    def request_without_answer() -> None:
+        with sessions.open("x") as manager:
+            manager.build_request_messages("second")
+            raise TimeoutError
+
+    with pytest.raises(TimeoutError):
+        request_without_answer()
     with sessions.open("x") as manager:
         assert [message.content for message in manager.history.messages][::2] == ["first"]
 
@@ -388,7 +393,7 @@ def test_a_message_that_is_no_json_is_refused() -> None:
     """What cannot be stored is told when the block ends, with the session, and nothing is stored."""
     store = OneText()
     with (
-        pytest.raises(CtxmodeError, match='session "x": .*cannot be stored'),
+        pytest.raises(CtxmodeError, match=r'session "x": .*cannot be stored'),
         Sessions(store, SLIDING).open("x") as one,
     ):
         one.append({"role": "user", "content": "x", "ts": "2024-01-01T00:00:00Z", "by": object()})
