@@ -93,9 +93,9 @@ def test_the_service_summarises_long_sessions_and_survives_long_messages() -> No
     answer = service["reply"]("a", "word " * 9000, call_model)
     assert re.fullmatch(r"Please shorten your message by \d+ tokens\.", answer)
     assert len(sent) == 12
-    manager = service["sessions"]["a"]
-    assert isinstance(manager, ContextManager)
-    assert manager.history.messages[-1].content == "noted"
+    with service["sessions"].open("a") as manager:
+        assert isinstance(manager, ContextManager)
+        assert manager.history.messages[-1].content == "noted"
 
 
 def test_both_readmes_show_the_same_commands() -> None:

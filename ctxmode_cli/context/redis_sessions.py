@@ -79,7 +79,7 @@ class _HeldInRedis(NamedTuple):
                     where=f'session "{self.session_id}"',
                 )
             pipeline.multi()
-            pipeline.setex(self.key, self.ttl_s, text)
+            pipeline.set(self.key, text, ex=self.ttl_s)
 
         with _reached():
             # Watched, so that a lock that runs out between the look at it and the writing stops the writing.

@@ -87,10 +87,21 @@ def _read_state(stored: Mapping[str, Any], length: int, counter: TokenCounter) -
     return State(
         **counts,
         summary=_read_note("summary", stored["summary"], counter),
-        card=Card.from_json(stored["card"]),
+        card=_read_card(stored["card"]),
         card_note=_read_note("card", stored["card_note"], counter),
         corrections=Corrections(**corrections),
     )
+
+
+def _read_card(stored: Mapping[str, Any]) -> Card:
+    card = Card.from_json(stored)
+    facts = (*card.facts, *card.pinned, *card.removed)
+    for text in (text for fact in facts for text in (fact.kind, fact.value)):
+        _text(text)
+    for position in (card.read_to, *(fact.position for fact in facts)):
+        if type(position) is not int:
+            raise TypeError(f"{position!r} is no position")
+    return card
 
 
 def _read_note(purpose: str, stored: Mapping[str, str] | None, counter: TokenCounter) -> Note | None:

@@ -77,8 +77,8 @@ def _without_heading(text: str) -> list[str]:
 
 
 def _statements(text: str) -> Sequence[str]:
-    """The lines that state something."""
-    return [line.rstrip() for line in text.splitlines() if _key(line)]
+    """The lines that state something, each once."""
+    return list(dict.fromkeys(line.rstrip() for line in text.splitlines() if _key(line)))
 
 
 def _keys(lines: Iterable[str]) -> set[str]:
