@@ -104,6 +104,12 @@ def test_a_value_that_the_user_only_denies_is_a_denial(text: str) -> None:
     assert [one[:3] for one in extract_card_facts(spoken("user", text), 0)] == [("date", "2026-03-05", True)]
 
 
+def test_a_value_that_is_denied_and_asserted_is_asserted() -> None:
+    """The denial may be of something else, and the value must not be lost."""
+    facts = extract_card_facts(spoken("user", "Not 2026-03-05. Or well, 2026-03-05 it is."), 0)
+    assert {one.negative for one in facts} == {False}
+
+
 def test_a_value_that_the_assistant_only_denies_is_none() -> None:
     """What is not so by its word says nothing of the user that must be kept."""
     assert extract_card_facts(spoken("assistant", "Your order number is not SO-10023."), 0) == []
@@ -173,6 +179,27 @@ def test_a_changed_date_replaces_the_one_mentioned_last() -> None:
     assert values(user(*dates, "Change it to 2026-03-09.")) == ["2026-03-05", "2026-03-09"]
     assert values(user(*dates, "Change it from 2026-03-05 to 2026-03-04.")) == ["2026-03-08", "2026-03-04"]
     assert values(user(*dates, "Change it to 2026-03-04 instead of 2026-03-05.")) == ["2026-03-08", "2026-03-04"]
+    assert values(user("Change it to 2026-03-04 instead of 2026-03-05, I land on 2026-03-08.")) == [
+        "2026-03-08",
+        "2026-03-04",
+    ]
+
+
+def test_a_value_that_was_a_change_itself_can_be_given_up() -> None:
+    """The message that gives it up is the last that mentions it."""
+    assert values(user("周五送", "改成周六吧", "把周六改成周日吧")) == ["周日"]
+
+
+def test_of_values_that_were_said_together_a_change_replaces_the_last() -> None:
+    """Which is nearest to it."""
+    card = Card((fact("date", "d1"), fact("date", "d2")), read_to=0)
+    assert values(update(card, [fact("date", "d3", 1, changes=True)])) == ["d1", "d3"]
+
+
+def test_a_change_to_a_known_value_drops_another() -> None:
+    """Not that value itself, which stays in its place."""
+    card = Card((fact("date", "d1"), fact("date", "d2", 1), fact("amount", "$1", 2)), read_to=2)
+    assert values(update(card, [fact("date", "d2", 3, changes=True)])) == ["d2", "$1"]
 
 
 def test_a_change_replaces_what_the_user_said_before_what_the_assistant_named() -> None:
@@ -279,6 +306,18 @@ def test_a_correction_is_not_denied_but_by_a_change() -> None:
 def test_a_corrected_value_that_is_said_again_stands_once() -> None:
     """As a correction."""
     assert values(of(("user", "5 Elm Road"), card=correct(Card(), set_=[RIGHT]))) == ["5 Elm Road"]
+
+
+def test_a_correction_stands_once_and_not_beside_its_opposite() -> None:
+    """Whatever the card said before."""
+    assert values(correct(Card((RIGHT,)), set_=[RIGHT, RIGHT])) == ["5 Elm Road"]
+    unwanted = fact("preference", "pets", negative=True)
+    assert correct(Card((fact("preference", "pets"),)), set_=[unwanted]) == Card(pinned=(unwanted,))
+
+
+def test_what_a_person_removes_twice_is_remembered_once() -> None:
+    """A card stays small."""
+    assert correct(Card(), remove=[RIGHT, RIGHT]).removed == (RIGHT,)
 
 
 def test_what_a_person_removes_does_not_come_back() -> None:
