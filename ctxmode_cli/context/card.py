@@ -117,7 +117,7 @@ def write(card: Card, *, lang: str, limit: int, count: Callable[[str], int]) -> 
         if tokens <= room:
             room -= tokens
             kept.add(index)
-    text = "".join([heading, *(lines[index] for index in sorted(kept))]) if kept else ""
+    text = "".join([heading, *(line for index, line in enumerate(lines) if index in kept)]) if kept else ""
     return text, tuple(fact for index, fact in enumerate(facts) if index not in kept)
 
 

@@ -46,9 +46,9 @@ def extract_card_facts(message: Message, position: int) -> list[CardFact]:
 
 
 def _denied(stated: Sequence[Stated], text: str) -> AbstractSet[int]:
-    """Indexes of the values that were found as asserted and that the text only denies ("not on Monday")."""
+    """Indexes of the values that the text only denies ("not on Monday")."""
     if not stated or not may_deny(fold_characters(text)):
         return frozenset()
     facts = [Fact("", one.found.kind, one.found.value, (), 0, None, None, (), False, None) for one in stated]
     carried, denied = FactMatcher(facts).stances_in(text)
-    return {index for index in denied - carried if not stated[index].found.negative}
+    return denied - carried

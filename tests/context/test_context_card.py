@@ -1,4 +1,4 @@
-"""The fact card: what it takes from messages, what takes whose place, what fits; worked out by hand."""
+"""The fact card: what takes whose place, what fits; worked out by hand."""
 
 import json
 import tomllib
@@ -6,14 +6,13 @@ from collections.abc import Sequence
 from functools import cache
 
 import pytest
+from card_messages import fact, spoken
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxmode_cli.context.card import Card, CardFact, correct, update, write
 from ctxmode_cli.context.card_facts import extract_card_facts
 from ctxmode_cli.conversation.conversation import Fact
-from ctxmode_cli.conversation.message import Message
-from ctxmode_cli.conversation.parse import parse_message
 from ctxmode_cli.data import data_file
 from ctxmode_cli.language.fold import fold
 from ctxmode_cli.language.matching import FactMatcher
@@ -26,22 +25,11 @@ HEADING_ZH = "[事实卡：由对话自动提取，不是用户的消息]\n"
 UNLIMITED = 10**6
 
 
-def fact(
-    kind: str, value: str, position: int = 0, *, negative: bool = False, changes: bool = False, by_user: bool = True
-) -> CardFact:
-    return CardFact(kind, value, negative, changes, position, by_user)
-
-
 def of(*messages: tuple[str, str], card: Card = Card()) -> Card:  # noqa: B008, a card is a value
     """The card after these messages, of role and text."""
     for position, (role, text) in enumerate(messages, start=card.read_to + 1):
         card = update(card, extract_card_facts(spoken(role, text), position))
     return card
-
-
-def spoken(role: str, text: str) -> Message:
-    record = {"role": role, "content": text}
-    return parse_message(record | {"tool_call_id": "c"} if role == "tool" else record)
 
 
 def user(*texts: str) -> Card:
@@ -61,61 +49,6 @@ def lines(card: Card, lang: str = "en", limit: int = UNLIMITED) -> list[str]:
 @cache
 def tokens(text: str) -> int:
     return TokenCounter.for_model("gpt-4o").text(text)
-
-
-# What is taken from a message.
-
-
-def test_a_fact_is_taken_the_moment_it_is_said() -> None:
-    """Kind, value, polarity and position, in the order of the text."""
-    message = spoken("user", "I am a Gold member, order SO-10023, and I don't want any pet recommendations.")
-    assert extract_card_facts(message, 7) == [
-        fact("membership_level", "Gold", 7),
-        fact("order_number", "SO-10023", 7),
-        fact("preference", "pet recommendations", 7, negative=True),
-    ]
-
-
-def test_chinese_facts_are_taken_alike() -> None:
-    """A level, an order number and a denial."""
-    message = spoken("user", "我是白金会员，订单号QM2026010001，不需要宠物推荐。")
-    assert extract_card_facts(message, 0) == [
-        fact("membership_level", "白金会员"),
-        fact("order_number", "QM2026010001"),
-        fact("preference", "宠物推荐", negative=True),
-    ]
-
-
-def test_the_assistant_is_believed_where_it_names_a_number() -> None:
-    """Under a booking number things are found again; a price on offer or a "must" of a policy is no fact of the user's."""
-    text = "It costs $250 and your luggage must be checked in. Your booking number is QWE123."
-    assert extract_card_facts(spoken("assistant", text), 3) == [fact("booking_number", "QWE123", 3, by_user=False)]
-
-
-@pytest.mark.parametrize("role", ["system", "tool"])
-def test_nothing_is_taken_from_the_system_prompt_and_tools(role: str) -> None:
-    """The one is sent anyway, and of the other most is never needed again."""
-    assert extract_card_facts(spoken(role, "order number SO-10023"), 0) == []
-
-
-@pytest.mark.parametrize("text", ["Not on 2026-03-05, please.", "不要2026-03-05。"])
-def test_a_value_that_the_user_only_denies_is_a_denial(text: str) -> None:
-    """It would stand on the card as one that was asked for."""
-    assert [one[:3] for one in extract_card_facts(spoken("user", text), 0)] == [("date", "2026-03-05", True)]
-
-
-def test_a_value_that_the_assistant_only_denies_is_none() -> None:
-    """What is not so by its word says nothing of the user that must be kept."""
-    assert extract_card_facts(spoken("assistant", "Your order number is not SO-10023."), 0) == []
-
-
-def test_what_is_given_up_comes_before_what_takes_its_place() -> None:
-    """So that the new value replaces the one that the same message gives up, wherever that stands."""
-    message = spoken("user", "Please change it to 2026-03-06 instead of 2026-03-05")
-    assert [(one.value, one.changes) for one in extract_card_facts(message, 0)] == [
-        ("2026-03-05", False),
-        ("2026-03-06", True),
-    ]
 
 
 # What takes whose place.
@@ -173,6 +106,27 @@ def test_a_changed_date_replaces_the_one_mentioned_last() -> None:
     assert values(user(*dates, "Change it to 2026-03-09.")) == ["2026-03-05", "2026-03-09"]
     assert values(user(*dates, "Change it from 2026-03-05 to 2026-03-04.")) == ["2026-03-08", "2026-03-04"]
     assert values(user(*dates, "Change it to 2026-03-04 instead of 2026-03-05.")) == ["2026-03-08", "2026-03-04"]
+    assert values(user("Change it to 2026-03-04 instead of 2026-03-05, I land on 2026-03-08.")) == [
+        "2026-03-08",
+        "2026-03-04",
+    ]
+
+
+def test_a_value_that_was_a_change_itself_can_be_given_up() -> None:
+    """The message that gives it up is the last that mentions it."""
+    assert values(user("周五送", "改成周六吧", "把周六改成周日吧")) == ["周日"]
+
+
+def test_of_values_that_were_said_together_a_change_replaces_the_last() -> None:
+    """Which is nearest to it."""
+    card = Card((fact("date", "d1"), fact("date", "d2")), read_to=0)
+    assert values(update(card, [fact("date", "d3", 1, changes=True)])) == ["d1", "d3"]
+
+
+def test_a_change_to_a_known_value_drops_another() -> None:
+    """Not that value itself, which stays in its place."""
+    card = Card((fact("date", "d1"), fact("date", "d2", 1), fact("amount", "$1", 2)), read_to=2)
+    assert values(update(card, [fact("date", "d2", 3, changes=True)])) == ["d2", "$1"]
 
 
 def test_a_change_replaces_what_the_user_said_before_what_the_assistant_named() -> None:
@@ -279,6 +233,18 @@ def test_a_correction_is_not_denied_but_by_a_change() -> None:
 def test_a_corrected_value_that_is_said_again_stands_once() -> None:
     """As a correction."""
     assert values(of(("user", "5 Elm Road"), card=correct(Card(), set_=[RIGHT]))) == ["5 Elm Road"]
+
+
+def test_a_correction_stands_once_and_not_beside_its_opposite() -> None:
+    """Whatever the card said before."""
+    assert values(correct(Card((RIGHT,)), set_=[RIGHT, RIGHT])) == ["5 Elm Road"]
+    unwanted = fact("preference", "pets", negative=True)
+    assert correct(Card((fact("preference", "pets"),)), set_=[unwanted]) == Card(pinned=(unwanted,))
+
+
+def test_what_a_person_removes_twice_is_remembered_once() -> None:
+    """A card stays small."""
+    assert correct(Card(), remove=[RIGHT, RIGHT]).removed == (RIGHT,)
 
 
 def test_what_a_person_removes_does_not_come_back() -> None:

@@ -132,6 +132,7 @@ TRAPS = [
     ("declined_zh", "不用谢，不要紧，不用担心"),
     ("declined_zh", "不需要发票吗？"),
     ("declined_zh", "特别推荐这家，分别发货"),
+    ("declined_zh", "如果不想要了，取消要扣钱吗"),
     ("declined_en", "I don't want to pay that much"),
     ("declined_en", "I don't need anything else, no problem, please"),
     ("declined_en", "I don't want it, don't send me"),
