@@ -142,12 +142,11 @@ def test_json_lines_are_one_list() -> None:
 
 
 def test_broken_json_is_said_to_be_broken() -> None:
-    """Of JSON that was cut off its beginning and its end are kept, and where it breaks."""
+    """Of JSON that was cut off its beginning and its end are kept."""
     text = json.dumps([{"id": n, "text": "word " * 30} for n in range(200)])[:20_000]
     shown = lines(text, 300)
     assert shown[0] == "[tool output shortened by ctxmode: broken JSON, 20,000 characters]"
-    assert shown[1].startswith("invalid JSON: ")
-    assert '[{"id": 0, "text": "word word' in shown[3]
+    assert shown[2].startswith('[{"id": 0, "text": "word word')
     assert "characters left out" in "".join(shown)
     assert shown[-1].endswith(text[-30:].rstrip())
 
@@ -209,9 +208,18 @@ def test_of_text_the_beginning_and_the_end_stay() -> None:
 
 
 def test_repeated_lines_are_counted() -> None:
-    """Lines that are alike but for their numbers are told once, with their number."""
-    shown = lines("start\n" + "".join(f"12:00:{n:02} retry {n}\n" for n in range(40)) + "end\n")
-    assert shown[2:] == ["40 lines like: 12:00:00 retry 0", "start", "12:00:00 retry 0", "[… 39 more like this]", "end"]
+    """Lines that are alike but for their numbers are told once, with their number; equal ones stand there once."""
+    retries = "".join(f"12:00:{n:02} retry {n}\n" for n in range(40))
+    shown = lines(f"start\n{retries}" + "waiting\n" * 30 + "\n\n\nend\n")
+    assert shown[1:7] == [
+        "75 lines",
+        "40 lines like: 12:00:00 retry 0",
+        "30 lines like: waiting",
+        "start",
+        "12:00:00 retry 0",
+        "12:00:01 retry 1",
+    ]
+    assert shown[-4:] == ["12:00:39 retry 39", "waiting", "[… 29 more like this]", "end"]
 
 
 def test_errors_in_the_middle_of_a_log_are_told() -> None:
@@ -227,6 +235,7 @@ def test_source_code_is_told_by_its_definitions() -> None:
     code = ["import os", "class App:", "    def run(self):", "        return 1", *["    # more"] * 400, "def main():"]
     numbered = "".join(f"{n:6}\t{line}\n" for n, line in enumerate(code, 11))
     for text, first in (("\n".join(code), 2), (numbered, 12)):
+        assert lines(text, 200)[0].startswith("[tool output shortened by ctxmode: source code, ")
         assert lines(text, 200)[2:6] == [
             "defines:",
             f"line {first}: class App",
@@ -258,6 +267,13 @@ def test_an_outline_is_within_its_limit(text: str, times: int, limit: int) -> No
     said = outline(text * times, limit, counter().text)
     assert counter().text(said) <= limit
     assert "[tool output shortened by ctxmode: ".startswith(said[:10])
+
+
+def test_no_depth_is_too_deep() -> None:
+    """What is nested as deeply as can just be read is told as well."""
+    for depth in range(700, 1000, 3):
+        text = '[{"a":' * (depth // 2) + "1" + "}]" * (depth // 2)
+        assert outline(text, 100, len).startswith("[tool output shortened by ctxmode: ")
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,11 @@ class Outline(NamedTuple):
     body: Sequence[str] = ()
 
 
+def marker(kind: str, text: str) -> str:
+    """The first line of an outline: that it is one, of what, and how long that was."""
+    return f"[tool output shortened by ctxmode: {kind}, {len(text):,} characters]"
+
+
 def fits(lines: Sequence[str], limit: int, count: Count) -> bool:
     """Whether so many lines are at most `limit` tokens; what is far beyond is not counted."""
     text = "\n".join(lines)

@@ -187,15 +187,22 @@ def rank(here: KeyPath) -> tuple[int, bool]:
     return here.depth, not short
 
 
-def item_lines(paths: Sequence[KeyPath], most: int) -> list[str]:
-    """The first items, as JSON, of the shallowest list (or object of records) that holds objects or lists."""
+def item_lines(paths: Sequence[KeyPath]) -> list[str]:
+    """The items, as JSON, of the shallowest list (or object of records) that holds objects or lists."""
     for here in paths:
         for value in here.values:
             if isinstance(value, list) and any(isinstance(item, dict | list) for item in value):
-                named = [(f"{here.path}[{position}]", item) for position, item in enumerate(value[:most])]
+                named = [(f"{here.path}[{position}]", item) for position, item in enumerate(value)]
             elif isinstance(value, dict) and are_records(value):
-                named = [(_joined(here.path, shown_key(key)), item) for key, item in list(value.items())[:most]]
+                named = [(_joined(here.path, shown_key(key)), item) for key, item in value.items()]
             else:
                 continue
-            return [f"{path}: {cut(without_blobs(encode_json(item)), ITEM)}" for path, item in named]
+            return [f"{path}: {cut(without_blobs(_whole(item)), ITEM)}" for path, item in named]
     return []
+
+
+def _whole(item: Any) -> str:
+    try:
+        return encode_json(item)
+    except RecursionError:  # it was read at the last level that Python allows, and is written at the next
+        return "nested too deeply"

@@ -1,11 +1,10 @@
 """What stands for a tool output over its limit: its kind and size, then its key paths, columns or lines."""
 
 from collections.abc import Callable, Sequence
-from itertools import islice
 
-from ctxmode_cli.context.outlines.fitting import Outline, fits, fitted
+from ctxmode_cli.context.outlines.fitting import Outline, fits, fitted, marker
 from ctxmode_cli.context.outlines.key_paths import KeyPath, item_lines, key_paths, path_lines
-from ctxmode_cli.context.outlines.strings import fault_of_json, json_in, json_lines_in, looks_like_json
+from ctxmode_cli.context.outlines.strings import json_in, json_lines_in, looks_like_json
 from ctxmode_cli.context.outlines.tables import table_in
 from ctxmode_cli.context.outlines.texts import text_outline
 
@@ -27,36 +26,31 @@ def outline(text: str, limit: int, count: Callable[[str], int]) -> str:
     return fitted(_outline(text, limit, lambda lines: fits(lines, limit, count)), limit, count)
 
 
-def _outline(text: str, most: int, fit: Callable[[Sequence[str]], bool]) -> Outline:
-    """The outline by what the text is; of more than `most` lines of a kind no one asks."""
+def _outline(text: str, limit: int, fit: Callable[[Sequence[str]], bool]) -> Outline:
+    """The outline by what the text is."""
     value = json_in(text)
     if value is not None:
-        return _by_path(_marker("JSON", text), [value], most, fit)
+        return _by_path("JSON", text, value, fit)
     if rows := json_lines_in(text):
-        return _by_path(_marker(f"JSON lines, {len(rows):,} values", text), [rows], most, fit)
+        return _by_path(f"JSON lines, {len(rows):,} values", text, rows, fit)
     if looks_like_json(text):
-        return text_outline(text, most, [_marker("broken JSON", text), fault_of_json(text)])
+        return text_outline(text, limit, "broken JSON")
     if table := table_in(text):
-        paths = list(key_paths(table.records))
-        return _richest(_marker(table.kind, text), paths, list(islice(table.lines, most)), fit)
-    return text_outline(text, most, [_marker("text", text)])
+        return _richest(marker(table.kind, text), list(key_paths(table.records)), table.lines, fit)
+    return text_outline(text, limit)
 
 
-def _by_path(marker: str, values: Sequence[object], most: int, fit: Callable[[Sequence[str]], bool]) -> Outline:
-    paths = list(key_paths(values))
-    return _richest(marker, paths, item_lines(paths, most), fit)
+def _by_path(kind: str, text: str, value: object, fit: Callable[[Sequence[str]], bool]) -> Outline:
+    paths = list(key_paths([value]))
+    return _richest(marker(kind, text), paths, item_lines(paths), fit)
 
 
 def _richest(
-    marker: str, paths: Sequence[KeyPath], items: Sequence[str], fit: Callable[[Sequence[str]], bool]
+    first: str, paths: Sequence[KeyPath], items: Sequence[str], fit: Callable[[Sequence[str]], bool]
 ) -> Outline:
     """All paths with as many examples as leave room for all of them, and after them the items."""
     for examples in EXAMPLES:
-        lines = [marker, *path_lines(paths, examples)]
+        lines = [first, *path_lines(paths, examples)]
         if fit(lines):
             break
     return Outline([*lines, *items])
-
-
-def _marker(kind: str, text: str) -> str:
-    return f"[tool output shortened by ctxmode: {kind}, {len(text):,} characters]"

@@ -76,15 +76,6 @@ def json_in(text: str) -> Any:
         return None
 
 
-def fault_of_json(text: str) -> str:
-    """Why `text` is no JSON, in a sentence; "" where it is."""
-    try:
-        decode_json(text)
-    except CtxmodeError as error:
-        return error.message
-    return ""
-
-
 def json_lines_in(text: str) -> list[Any]:
     """The objects and arrays of JSON Lines; none where fewer than two lines, or fewer than half of them, hold one.
 

@@ -3,11 +3,11 @@
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import groupby
+from itertools import groupby, repeat
 
 from ctxmode_cli.context.outlines.definitions import definitions
 from ctxmode_cli.context.outlines.error_lines import error_lines
-from ctxmode_cli.context.outlines.fitting import Outline
+from ctxmode_cli.context.outlines.fitting import Outline, marker
 from ctxmode_cli.context.outlines.strings import cut, in_one_line, without_blobs
 
 PIECE = 200
@@ -24,21 +24,27 @@ TOKENS_A_DEFINITION = 24
 _NUMBERS = re.compile(r"\d+")
 
 
-def text_outline(text: str, limit: int, first: Sequence[str]) -> Outline:
+def text_outline(text: str, limit: int, kind: str = "") -> Outline:
     """The outline of a text.
 
     Args:
         text: The text.
         limit: Tokens of the outline, of which the definitions take half at most.
-        first: The lines before it.
+        kind: What it is, where its words alone do not say it.
     """
     plain = without_blobs(text)
     lines = plain.splitlines()
-    told = [f"{len(lines):,} lines", *_defined(plain, max(1, limit // TOKENS_A_DEFINITION))]
-    told += [
-        f"line {number:,}: {cut(in_one_line(line), SHOWN_LINE)}" for number, line in error_lines(lines)[:SHOWN_ERRORS]
-    ]
-    return Outline([*first, *told, *_repeated(lines)], [*_pieces(_without_runs(lines))])
+    defined = _defined(plain, max(1, limit // TOKENS_A_DEFINITION))
+    errors = [f"line {number:,}: {_shown(line)}" for number, line in error_lines(lines)[:SHOWN_ERRORS]]
+    # Brackets and keywords repeat in all source code.
+    told = [*defined, *errors] if defined else [*errors, *_repeated(lines)]
+    size = f"{len(lines):,} {'line' if len(lines) == 1 else 'lines'}"
+    first = marker(kind or ("source code" if defined else "text"), text)
+    return Outline([first, size, *told], [*_pieces(_without_runs(lines))])
+
+
+def _shown(line: str) -> str:
+    return cut(in_one_line(line), SHOWN_LINE)
 
 
 def _defined(text: str, most: int) -> list[str]:
@@ -60,20 +66,21 @@ def _repeated(lines: Sequence[str]) -> Iterator[str]:
     examples = {alike: line for line in reversed(lines) if found[alike := _alike(line)] >= LEAST_REPEATS}
     for alike, times in found.most_common(SHOWN_REPEATS):
         if times >= LEAST_REPEATS:
-            yield f"{times:,} lines like: {cut(in_one_line(examples[alike]), SHOWN_LINE)}"
+            yield f"{times:,} lines like: {_shown(examples[alike])}"
 
 
 def _without_runs(lines: Sequence[str]) -> Iterator[str]:
-    for _, group in groupby(lines, key=_alike):
-        run = list(group)
-        if len(run) < LEAST_REPEATS:
-            yield from run
+    """The lines, of equal ones in a row the first; lines that differ in numbers alone may carry what is asked for."""
+    for line, group in groupby(lines):
+        times = sum(1 for _ in group)
+        if times < LEAST_REPEATS or not line.strip():
+            yield from repeat(line, times)
         else:
-            yield run[0]
-            yield f"[… {len(run) - 1:,} more like this]"
+            yield from (line, f"[… {times - 1:,} more like this]")
 
 
 def _pieces(lines: Iterator[str]) -> Iterator[str]:
+    """Lines with their ends, long ones in pieces; empty lines are left out."""
     for line in lines:
         for start in range(0, len(line), PIECE):
             end = "\n" if start + PIECE >= len(line) else ""
