@@ -100,6 +100,11 @@ def test_relevance_reads_both_languages(query: str, best: str) -> None:
     assert ranked(chosen(query, *EN, *ZH, most=1)) == [best]
 
 
+def test_a_single_character_is_a_term() -> None:
+    """A Chinese word of one character that stands alone is found too."""
+    assert ranked(chosen("狗？", "猫", "狗。", most=1)) == ["狗。"]
+
+
 def test_relevance_by_hand() -> None:
     """Three chunks `a b`, `b c`, `d`, asked for b and a: worked out from the formula.
 
