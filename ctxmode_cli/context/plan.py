@@ -106,13 +106,15 @@ class SummaryError(CtxmodeError):
     Args:
         message: What went wrong.
         prompt_tokens: Tokens of the call that failed, which are billed all the same; 0 where none was made.
+        completion_tokens: Likewise, of an answer that is no summary.
         over_by: Where no call was made since its prompt and the target would not fit the model's window: by how many
             tokens. The summarizer is then asked again without the oldest messages, if that helps.
     """
 
-    def __init__(self, message: str, *, prompt_tokens: int = 0, over_by: int = 0) -> None:
+    def __init__(self, message: str, *, prompt_tokens: int = 0, completion_tokens: int = 0, over_by: int = 0) -> None:
         super().__init__(message)
         self.prompt_tokens = prompt_tokens
+        self.completion_tokens = completion_tokens
         self.over_by = over_by
 
 

@@ -2,28 +2,21 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from importlib.resources import files
 from itertools import groupby
 from operator import attrgetter
 from typing import NamedTuple
 
 from ctxmode_cli.context.plan import SummaryError, SummaryRequest, SummaryResult
 from ctxmode_cli.conversation.message import Message, content_text
-from ctxmode_cli.conversation.parse import parse_message
-from ctxmode_cli.language.sentences import is_chinese, sentences
+from ctxmode_cli.language.sentences import sentences
 from ctxmode_cli.summarize.salience import weigh
+from ctxmode_cli.summarize.wording import LANGUAGES, language, over_window, over_window_error, wording
 from ctxmode_cli.tokens.counter import TokenCounter
 
-_TITLES = {
-    "en": "[Summary of the conversation so far: generated, not a message from the user]\n",
-    "zh": "[此前对话的摘要：自动生成，不是用户的消息]\n",
-}
 DECIDED, OPEN, CONSTRAINT = range(3)
-_HEADINGS = {
-    "en": ("## Decided\n", "## Open\n", "## The user's hard constraints\n"),
-    "zh": ("## 已确定\n", "## 待解决\n", "## 用户的硬性要求\n"),
+_SECTION_OF = {
+    heading.rstrip("\n"): section for lang in LANGUAGES for section, heading in enumerate(wording(lang).headings)
 }
-_SECTION_OF = {heading.rstrip("\n"): section for names in _HEADINGS.values() for section, heading in enumerate(names)}
 
 _FULL = 0.75
 """From this share of the target on, a line that does not fit ends the choice; before, it is only passed over."""
@@ -65,9 +58,8 @@ class ExtractiveSummarizer:
         self._counter = counter
         self._line_tokens = lru_cache(maxsize=4096)(counter.text)
         self._last = _Written("", 0, [])  # so that the running summary need not be read again
-        self._prompts = {lang: _prompt(lang) for lang in _TITLES}
-        self._prompt_tokens: dict[tuple[str, str], int] = {}
-        """Tokens of the instructions, by encoding and language."""
+        self._instructions_tokens: dict[tuple[str, str], int] = {}
+        """Tokens of instructions, by encoding and text."""
 
     def __call__(self, request: SummaryRequest) -> SummaryResult:
         """The summary.
@@ -75,12 +67,12 @@ class ExtractiveSummarizer:
         Raises:
             SummaryError: The call would not fit the model's window, or the target does not even hold the title.
         """
-        lang = self._lang(request)
+        lang = language(request)
         previous = self._previous(request.previous)
         prompt_tokens = self._call_tokens(request, lang, previous)
-        over_by = prompt_tokens + request.target_tokens - request.counter.model.window
+        over_by = over_window(request, prompt_tokens)
         if over_by > 0:
-            raise SummaryError(f"{over_by} tokens over the window of {request.counter.model.name}", over_by=over_by)
+            raise over_window_error(request, over_by)
         new = _new_lines(request.messages, known={line.text for line in previous.lines})
         lines, text_tokens = self._choose([*previous.lines, *new], lang, request.target_tokens)
         written = _Written(_write(lines, lang), text_tokens, lines)
@@ -90,10 +82,11 @@ class ExtractiveSummarizer:
     def _call_tokens(self, request: SummaryRequest, lang: str, previous: _Written) -> int:
         """Prompt tokens of the call that a model would be sent."""
         counter = request.counter
-        key = counter.encoding_name, lang
-        tokens = self._prompt_tokens.get(key)
+        text = wording(lang).instructions(request.target_tokens, behind_prefix=request.prefix is not None)
+        key = counter.encoding_name, text
+        tokens = self._instructions_tokens.get(key)
         if tokens is None:
-            tokens = self._prompt_tokens[key] = counter.message(self._prompts[lang])
+            tokens = self._instructions_tokens[key] = counter.generated("system", counter.text(text))
         if request.prefix is not None:
             return tokens + request.prefix.tokens
         tokens += request.messages_tokens + counter.REPLY_TOKENS
@@ -101,13 +94,6 @@ class ExtractiveSummarizer:
             alike = counter.encoding_name == self._counter.encoding_name
             tokens += counter.generated("system", previous.tokens if alike else counter.text(request.previous))
         return tokens
-
-    @staticmethod
-    def _lang(request: SummaryRequest) -> str:
-        if request.previous is not None:
-            return "zh" if request.previous.startswith(_TITLES["zh"]) else "en"
-        spoken = " ".join(content_text(message.content) for message in request.messages if message.role == "user")
-        return "zh" if is_chinese(spoken) else "en"
 
     def _previous(self, summary: str | None) -> _Written:
         """The running summary, read; it is mostly the one just written."""
@@ -124,8 +110,8 @@ class ExtractiveSummarizer:
         The headings of all sections that lines come from are set aside first.
         """
         tokens_of = self._line_tokens
-        headings = _HEADINGS[lang]
-        title = tokens_of(_TITLES[lang])
+        headings = wording(lang).headings
+        title = tokens_of(wording(lang).title)
         if title > target:
             raise SummaryError(f"the summary's target of {target} tokens does not hold its title")
         room = target - title - sum(tokens_of(headings[section]) for section in {line.section for line in lines})
@@ -140,11 +126,6 @@ class ExtractiveSummarizer:
                 break
         best = sorted((lines[index] for index in sorted(chosen)), key=_SECTION)
         return best, title + used + sum(tokens_of(headings[section]) for section in {line.section for line in best})
-
-
-def _prompt(lang: str) -> Message:
-    text = (files("ctxmode_cli.summarize") / "prompts" / f"{lang}.md").read_text(encoding="utf-8")
-    return parse_message({"role": "system", "content": text})
 
 
 def _read(summary: str) -> list[_Line]:
@@ -180,8 +161,8 @@ def _new_lines(messages: Iterable[Message], known: set[str]) -> Iterator[_Line]:
 
 def _write(lines: Iterable[_Line], lang: str) -> str:
     """The text of a summary of these lines, which come section by section."""
-    parts = [_TITLES[lang]]
+    parts = [wording(lang).title]
     for section, members in groupby(lines, key=_SECTION):
-        parts.append(_HEADINGS[lang][section])
+        parts.append(wording(lang).headings[section])
         parts.extend(line.text for line in members)
     return "".join(parts)

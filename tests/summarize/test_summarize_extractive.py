@@ -1,7 +1,5 @@
 """What the offline summarizer writes: whole sentences, within its target, and nothing else."""
 
-from pathlib import Path
-
 import pytest
 from assumptions import simulation
 from hypothesis import given, settings
@@ -16,11 +14,11 @@ from ctxmode_cli.conversation.parse import parse_conversation, parse_message
 from ctxmode_cli.language.sentences import sentences
 from ctxmode_cli.replay.session import Replay
 from ctxmode_cli.summarize.extractive import ExtractiveSummarizer
+from ctxmode_cli.summarize.wording import wording
 from ctxmode_cli.tokens.counter import TokenCounter
 
 COUNTERS = {model: TokenCounter.for_model(model) for model in ("gpt-4o", "gpt-4")}
 COUNTER = COUNTERS["gpt-4o"]
-PROMPTS = Path(__file__).resolve().parents[2] / "ctxmode_cli" / "summarize" / "prompts"
 EN_TITLE = "[Summary of the conversation so far: generated, not a message from the user]"
 ZH_TITLE = "[此前对话的摘要：自动生成，不是用户的消息]"
 HEADINGS = {"## Decided", "## Open", "## The user's hard constraints", "## 已确定", "## 待解决", "## 用户的硬性要求"}
@@ -259,7 +257,7 @@ def test_prompt_is_counted_as_a_model_would_be_asked() -> None:
 def test_prompt_is_counted_for_the_model_that_is_asked() -> None:
     """Instructions and last summary are counted by each request's counter, whatever counts the summary's text."""
     previous = summarise(*FOOD).text
-    instructions = (PROMPTS / "zh.md").read_text(encoding="utf-8")
+    instructions = wording("zh").instructions(800, behind_prefix=False)
     for own in COUNTERS.values():
         summarizer = ExtractiveSummarizer(own)
         for model in ("gpt-4", "gpt-4o-mini"):
@@ -275,7 +273,7 @@ def test_prompt_behind_a_prefix_is_prefix_and_instructions() -> None:
         history.append(message)
     tokens = history.range_tokens(0, 5)
     prefix = SessionPrefix((Recorded("history", 0, 5, tokens),), history)
-    instructions = 4 + COUNTER.text((PROMPTS / "en.md").read_text(encoding="utf-8"))
+    instructions = 4 + COUNTER.text(wording("en").instructions(800, behind_prefix=True))
     previous = summarise(*said("I must have tea.")).text
     request = SummaryRequest(previous, TEA, 999, 800, COUNTER, prefix)
     assert ExtractiveSummarizer(COUNTER)(request).prompt_tokens == tokens + instructions + 3
@@ -285,7 +283,7 @@ def test_prompt_behind_a_prefix_is_prefix_and_instructions() -> None:
 def test_call_over_the_window_is_refused(over: int, refused: int | None) -> None:
     """A prompt that with the target is over the model's window is refused by just the tokens too many."""
     counter = COUNTERS["gpt-4"]
-    instructions = 4 + counter.text((PROMPTS / "en.md").read_text(encoding="utf-8"))
+    instructions = 4 + counter.text(wording("en").instructions(800, behind_prefix=False))
     request = SummaryRequest(None, TEA, 8192 - 800 - instructions - 3 + over, 800, counter)
     if refused is None:
         assert ExtractiveSummarizer(COUNTER)(request).prompt_tokens == 8192 - 800

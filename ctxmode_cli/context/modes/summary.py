@@ -73,7 +73,8 @@ class Summary:
             result = self._ask(history, told, target, prefix)
         except SummaryError as error:
             plan, _ = self.fallback(history, budget, State())
-            failed = self._call(SummaryResult("", 0, error.prompt_tokens), 0, prefix)._replace(failed=True)
+            billed = SummaryResult("", 0, error.prompt_tokens)
+            failed = self._call(billed, error.completion_tokens, prefix)._replace(failed=True)
             return plan._replace(call=failed, stepped_down="sliding"), state
         role = self.config.summary_role
         note = Note("summary", role, result.text, history.counter.generated(role, result.text_tokens))

@@ -1,0 +1,152 @@
+"""The live summarizer: a model behind an OpenAI-compatible endpoint writes the summary."""
+
+import hashlib
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import count
+from typing import Any, NamedTuple
+
+from ctxmode_cli.context.plan import SummaryError, SummaryRequest, SummaryResult
+from ctxmode_cli.conversation.message import Message, content_text
+from ctxmode_cli.llm import Completion, Llm, LlmError
+from ctxmode_cli.summarize.wording import Wording, language, over_window, over_window_error, wording
+from ctxmode_cli.tokens.counter import TokenCounter
+
+_CODE_DIGITS = 8
+_FAULTS = {
+    "length": "is cut off at its limit",
+    "content_filter": "is held back by a filter",
+    "refusal": "is a refusal",
+}
+"""Ends of an answer that make it no summary."""
+
+
+class _Call(NamedTuple):
+    """What is sent for a summary."""
+
+    messages: Sequence[Mapping[str, Any]]
+    tools: Sequence[Mapping[str, Any]]
+    prompt_tokens: int
+
+
+class OpenAiSummarizer:
+    """Has a model write the summary; one call for each request, whatever becomes of it.
+
+    The conversation goes in as data: one message between tags whose code does not occur in it, so that nothing in it
+    can close them, with every message on labelled lines that nothing in it can begin. Behind the session's own prefix
+    it goes as that prefix, and the instructions behind it.
+
+    A call that failed is billed like one that was answered: what a time-out or a fault of the endpoint costs is not
+    known, and the higher figure is the safe one.
+
+    Args:
+        models: The models that may be asked, by name: that of each request's counter.
+        counter: That of the session's model: counts the summary's text, which goes into its requests.
+    """
+
+    def __init__(self, models: Mapping[str, Llm], counter: TokenCounter) -> None:
+        self._models = models
+        self._counter = counter
+
+    def __call__(self, request: SummaryRequest) -> SummaryResult:
+        """The summary.
+
+        Raises:
+            SummaryError: The call would not fit the model's window, the target hardly holds the title, or the answer
+                is none: it failed, or is empty, refused, cut off or over the target.
+            CtxmodeError: The endpoint cannot be used as things are set.
+        """
+        words = wording(language(request))
+        room = request.target_tokens - self._counter.text(words.title)
+        if room < 1:
+            raise SummaryError(f"the summary's target of {request.target_tokens} tokens holds no more than its title")
+        call = _call(request, words, room)
+        _refuse_over_window(request, words, room, call.prompt_tokens)
+        try:
+            answer = self._models[request.counter.model.name].complete(call.messages, max_tokens=room, tools=call.tools)
+        except LlmError as error:
+            raise SummaryError(str(error), prompt_tokens=call.prompt_tokens) from error
+        text = f"{words.title}{answer.text.strip().removeprefix(words.title).strip()}\n"
+        text_tokens = self._counter.text(text)
+        fault = _fault(answer, text_tokens, request.target_tokens)
+        if fault is not None:
+            completion_tokens = request.counter.text(answer.text)
+            raise SummaryError(
+                f"the summary {fault}", prompt_tokens=call.prompt_tokens, completion_tokens=completion_tokens
+            )
+        return SummaryResult(text, text_tokens, call.prompt_tokens)
+
+
+def _fault(answer: Completion, text_tokens: int, target_tokens: int) -> str | None:
+    """Why an answer is no summary; None where it is one."""
+    if answer.finish in _FAULTS:
+        return _FAULTS[answer.finish]
+    if not answer.text.strip():
+        return "is empty"
+    if text_tokens > target_tokens:
+        return f"is {text_tokens - target_tokens} tokens over its target of {target_tokens}"
+    return None
+
+
+def _call(request: SummaryRequest, words: Wording, room: int) -> _Call:
+    counter = request.counter
+    instructions = words.instructions(room, behind_prefix=request.prefix is not None)
+    tokens = counter.generated("system", counter.text(instructions))
+    told = {"role": "system", "content": instructions}
+    if request.prefix is not None:
+        return _Call([*request.prefix.messages(), told], request.prefix.history.tools, tokens + request.prefix.tokens)
+    conversation = _between_tags(request, words)
+    tokens += counter.generated("user", counter.text(conversation)) + counter.REPLY_TOKENS
+    return _Call([told, {"role": "user", "content": conversation}], (), tokens)
+
+
+def _refuse_over_window(request: SummaryRequest, words: Wording, room: int, prompt_tokens: int) -> None:
+    """Refuse a call over the window; `over_by` is what the oldest messages count without which it fits.
+
+    Not what it is over by: in the call a message takes fewer tokens than in a session, where it holds an image, or more.
+
+    Raises:
+        SummaryError: It is over the window.
+    """
+
+    def fits(unseen: int) -> bool:
+        seen = replace(request, messages=request.messages[unseen:])
+        return over_window(request, _call(seen, words, room).prompt_tokens) <= 0
+
+    over_by = over_window(request, prompt_tokens)
+    if over_by > 0:
+        if request.prefix is None:
+            unseen = bisect_left(range(len(request.messages)), True, key=fits)
+            over_by = sum(map(request.counter.message, request.messages[:unseen]))
+        raise over_window_error(request, over_by)
+
+
+def _between_tags(request: SummaryRequest, words: Wording) -> str:
+    """The last summary and the messages, each between tags that nothing in them can close."""
+    previous = (request.previous or "").removeprefix(words.title).strip()
+    conversation = "\n".join(line for message in request.messages for line in _labelled(message))
+    code = _absent_code(f"{previous}\n{conversation}")
+    parts = {"summary": previous, "conversation": conversation}
+    return "\n".join(f"<{name}-{code}>\n{text}\n</{name}-{code}>" for name, text in parts.items() if text)
+
+
+def _absent_code(text: str) -> str:
+    """A code that does not occur in a text, and is always the same for it."""
+    data = text.encode("utf-8", "surrogatepass")
+    digests = (hashlib.sha256(b"%d %b" % (attempt, data)).hexdigest() for attempt in count())
+    return next(code for code in (digest[:_CODE_DIGITS] for digest in digests) if code not in text)
+
+
+def _labelled(message: Message) -> Iterator[str]:
+    """A message as lines that begin with who speaks; lines within a text are indented, so that they begin none."""
+    speaker = " ".join(f"{message.role} {message.name or ''}".split())
+    text = content_text(message.content)
+    if text or not message.tool_calls:
+        yield f"{speaker}: {_indented(text)}"
+    for call in message.tool_calls:
+        yield _indented(f"{speaker} calls {call.name}: {call.arguments}")
+
+
+def _indented(text: str) -> str:
+    return "\n  ".join(text.splitlines())
