@@ -8,6 +8,7 @@ import xllamacpp
 
 THREADS = 2
 CONTEXT = 4096
+PARAGRAPH_ENDS = ["\n\n", ".\n"]
 
 
 def parameters(port: int) -> xllamacpp.CommonParams:
@@ -23,6 +24,8 @@ def parameters(port: int) -> xllamacpp.CommonParams:
     params.cache_prompt = False
     params.cache_ram_mib = 0
     params.ui = False
+    # A model this small would often go on and on; this way an answer ends with its first paragraph.
+    params.antiprompt = PARAGRAPH_ENDS
     return params
 
 
