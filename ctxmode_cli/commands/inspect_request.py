@@ -57,6 +57,8 @@ def inspect(
     if not options.quiet:
         for override in settings.overrides(names):
             note(f"note: {override}")
+        if wiring.live:
+            wiring.live.announce()
     reading = Reading([data], on_error=options.on_error, max_errors=options.max_errors)
     conversation = _find(reading, conversation_id)
     replay = wiring.replay()

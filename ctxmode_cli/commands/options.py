@@ -42,6 +42,9 @@ SETTINGS = {
 FILE_KEYS: dict[str, Any] = {}
 """What the top of a configuration file may set: the options of each command that `with_replay_options` made, annotated."""
 
+LIVE = ("summarizer", "base_url", "llm_cache", "llm_timeout", "llm_retries", "llm_rate", "llm_concurrency")
+"""Fields of ReplayOptions that are about live calls."""
+
 LARGEST = 1_000_000_000
 """No number of seconds or sessions is larger, so that whatever follows from it stays finite."""
 
@@ -78,6 +81,24 @@ class ReplayOptions:
         str, typer.Option(help="How likely a fact is used where it stands: a name or a .toml file.")
     ] = "article"
     sessions_per_day: Annotated[int | None, typer.Option(min=1, max=LARGEST, help="Adds the daily cost.")] = None
+    summarizer: Annotated[
+        Literal["extractive", "openai"], typer.Option(help="Summaries made offline, or by a model (live calls).")
+    ] = "extractive"
+    base_url: Annotated[
+        str | None, typer.Option(help="OpenAI-compatible endpoint of live calls; the key is in OPENAI_API_KEY.")
+    ] = None
+    llm_cache: Annotated[
+        str | None,
+        typer.Option(metavar="DIR", help="Where answers of live calls are kept (default: the user's cache)."),
+    ] = None
+    llm_timeout: Annotated[
+        float, typer.Option(min=0.1, max=LARGEST, help="Seconds to wait for the answer of a live call.")
+    ] = 60.0
+    llm_retries: Annotated[int, typer.Option(min=0, max=100, help="Repetitions of a live call that fails.")] = 4
+    llm_rate: Annotated[int | None, typer.Option(min=1, max=LARGEST, help="Most live calls a minute.")] = None
+    llm_concurrency: Annotated[
+        int, typer.Option(min=1, max=100, help="Conversations replayed side by side while live calls are made.")
+    ] = 4
     on_error: ON_ERROR = "fail"
     max_errors: MAX_ERRORS = None
     format: Annotated[OutputFormat, typer.Option(help="Form of the result on stdout.")] = "table"

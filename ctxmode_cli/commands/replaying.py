@@ -54,9 +54,14 @@ def replay_and_report(
                 folder.add(session)
 
         announce(source.description, modes, settings, options)
-        replay = wiring.replay()
+        live = wiring.live
+        if live and not options.quiet:
+            live.announce()
+        concurrency = options.llm_concurrency if live else 1
         with closing(progress(source.conversations(), quiet=options.quiet)) as conversations:
-            totals = run(conversations, replay, keep=keep, reject=source.reject)
+            totals = run(conversations, wiring.replay(), keep=keep, reject=source.reject, concurrency=concurrency)
+        if live and not options.quiet:
+            live.tell()
         source.check_some_left(totals.data.conversations)
         source.tell_skipped()
         comparison = wiring.comparison(totals, source.sources, source.skipped)
@@ -111,6 +116,7 @@ def _made_with(comparison: Comparison, file: ConfigFile) -> dict[str, Any]:
         "position_profile": asdict(comparison.position_profile),
         "settings": {name: asdict(config) for name, config in comparison.configs.items()},
         "inputs": [{"name": name, "sha256": sha256} for name, sha256 in comparison.sources],
+        "endpoint": comparison.endpoint,
         "config": {"name": str(file.path), "sha256": file.sha256} if file.path else None,
     }
 

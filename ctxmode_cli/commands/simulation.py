@@ -7,8 +7,9 @@ from decimal import Decimal
 from typing import Any
 
 from ctxmode_cli.commands.config_file import ConfigFile
+from ctxmode_cli.commands.live import summarising_models
 from ctxmode_cli.commands.options import ReplayOptions
-from ctxmode_cli.context.config import ContextConfig, ContextMode
+from ctxmode_cli.context.config import ContextConfig
 from ctxmode_cli.errors import CtxmodeError
 from ctxmode_cli.simulate.cache_rules import find_cache_rule, own_cache_rules
 from ctxmode_cli.simulate.charges import Provider, Simulation
@@ -23,7 +24,7 @@ def simulation_of(model: str, configs: Iterable[ContextConfig], options: ReplayO
         CtxmodeError: A rule, a profile or a date is unknown, or the config file has a faulty price or rule.
     """
     rules, prices = own_cache_rules(file.cache_rules, file.where), own_prices(file.prices, file.where)
-    models = {model, *(config.summarising_model for config in configs if config.mode == ContextMode.SUMMARY)}
+    models = {model, *summarising_models(configs)}
     when = _date(options.price_date)
     return Simulation(
         model=model,

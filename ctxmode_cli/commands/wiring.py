@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
+from ctxmode_cli.commands.live import Live
 from ctxmode_cli.commands.mode_settings import ModeSettings
 from ctxmode_cli.commands.options import ReplayOptions
 from ctxmode_cli.commands.simulation import simulation_of
@@ -27,6 +28,8 @@ class Wiring:
     simulation: Simulation
     position_profile: PositionProfile
     options: ReplayOptions
+    live: Live | None
+    """What writes the summaries; None where they are made offline."""
 
     @classmethod
     def of(cls, modes: Sequence[str], baseline: str | None, settings: ModeSettings, options: ReplayOptions) -> Self:
@@ -47,14 +50,16 @@ class Wiring:
             config.budget(counter.model.window)
         simulation = simulation_of(counter.model.name, configs.values(), options, settings.file)
         chosen = baseline or mode_of_base(configs, ContextMode.FULL) or modes[0]
-        return cls(configs, chosen, counter, simulation, find_position_profile(options.position_profile), options)
+        profile = find_position_profile(options.position_profile)
+        live = Live.of(configs.values(), counter, options)
+        return cls(configs, chosen, counter, simulation, profile, options, live)
 
     def replay(self) -> Replay:
-        """What replays one conversation after another, its summaries made offline."""
+        """What each conversation goes through."""
         return Replay(
             self.configs,
             self.counter,
-            ExtractiveSummarizer(self.counter),
+            ExtractiveSummarizer(self.counter) if self.live is None else self.live.summarizer,
             self.simulation,
             probe_every_turn=self.options.probes == "all",
             position_profile=self.position_profile,
@@ -86,4 +91,5 @@ class Wiring:
             replicates=totals.replicates,
             breakdowns=totals.breakdowns,
             harm=totals.harm,
+            endpoint=self.live.base_url if self.live else None,
         )

@@ -327,6 +327,8 @@ class Comparison:
     """By mode: what is lost."""
     harm: Mapping[str, HarmTotals] = field(default_factory=dict)
     """By mode."""
+    endpoint: str | None = None
+    """Where the models are that wrote the summaries; None where they were made offline."""
 
     def cost(self, mode: str, *, cached: bool = True) -> Cost | None:
         """What a mode costs, with the prompt cache or without it.

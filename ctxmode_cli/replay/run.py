@@ -1,11 +1,17 @@
 """The serial engine: every conversation through the replay, its rows to whoever keeps them, its counts to the totals."""
 
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
 
 from ctxmode_cli.conversation.conversation import Conversation
 from ctxmode_cli.errors import CtxmodeError
 from ctxmode_cli.replay.results import Totals
 from ctxmode_cli.replay.session import Replay, SessionReplay
+
+Item = TypeVar("Item")
+Made = TypeVar("Made")
 
 
 def run(
@@ -14,22 +20,47 @@ def run(
     *,
     keep: Callable[[SessionReplay], None],
     reject: Callable[[CtxmodeError], None],
+    concurrency: int = 1,
 ) -> Totals:
-    """Replay all conversations, one after another.
+    """Replay all conversations and hand them on in their order.
 
     Args:
-        conversations: Read one at a time; none is held.
+        conversations: Read one at a time; no more are held than are replayed side by side.
         replay: What each goes through.
         keep: Is handed each replayed conversation, for example to write its rows.
         reject: Is handed the error of a conversation that cannot be replayed, and raises where that ends the run.
+        concurrency: How many are replayed side by side, in threads: a gain only where they wait for a live endpoint.
     """
-    totals = Totals(replay)
-    for conversation in conversations:
+
+    def attempt(conversation: Conversation) -> SessionReplay | CtxmodeError:
         try:
-            session = replay(conversation)
+            return replay(conversation)
         except CtxmodeError as error:
-            reject(CtxmodeError(error.message, hint=error.hint, where=conversation.where))
+            return CtxmodeError(error.message, hint=error.hint, where=conversation.where)
+
+    totals = Totals(replay)
+    for session in _ordered_map(attempt, conversations, concurrency):
+        if isinstance(session, CtxmodeError):
+            reject(session)
             continue
         totals.add(session)
         keep(session)
     return totals
+
+
+def _ordered_map(function: Callable[[Item], Made], items: Iterable[Item], concurrency: int) -> Iterator[Made]:
+    """What a function makes of each item, in the order of the items; so many at a time are under way."""
+    if concurrency == 1:
+        yield from map(function, items)
+        return
+    pool = ThreadPoolExecutor(concurrency)
+    under_way: deque[Future[Made]] = deque()
+    try:
+        for item in items:
+            under_way.append(pool.submit(function, item))
+            if len(under_way) == concurrency:
+                yield under_way.popleft().result()
+        while under_way:
+            yield under_way.popleft().result()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)  # nobody waits for the answers that an error leaves unread

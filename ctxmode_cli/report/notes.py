@@ -173,3 +173,5 @@ def call_notes(comparison: Comparison) -> Iterator[str]:
         text = f"{name}: its summary calls go to {config.summarising_model}, {prefix}, {waits}"
         unseen = f"; {calls.unseen_tokens:,} tokens to summarise were over its window and never seen"
         yield text + (unseen if calls.unseen_tokens else "")
+        if comparison.endpoint is not None:
+            yield f"{name}: its summaries came from openai, model {config.summarising_model} at {comparison.endpoint}"

@@ -2,9 +2,11 @@
 
 import hashlib
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
+from threading import Lock
 from typing import Any, NamedTuple
 
 from ctxmode_cli.context.plan import SummaryError, SummaryRequest, SummaryResult
@@ -48,6 +50,9 @@ class OpenAiSummarizer:
     def __init__(self, models: Mapping[str, Llm], counter: TokenCounter) -> None:
         self._models = models
         self._counter = counter
+        self._counting = Lock()
+        self.failures: Counter[str] = Counter()
+        """How often a summary could not be had, by what was wrong."""
 
     def __call__(self, request: SummaryRequest) -> SummaryResult:
         """The summary.
@@ -57,6 +62,15 @@ class OpenAiSummarizer:
                 is none: it failed, or is empty, refused, cut off or over the target.
             CtxmodeError: The endpoint cannot be used as things are set.
         """
+        try:
+            return self._summary(request)
+        except SummaryError as error:
+            if not error.over_by:  # else it is asked for again, with less to tell
+                with self._counting:
+                    self.failures[str(error)] += 1
+            raise
+
+    def _summary(self, request: SummaryRequest) -> SummaryResult:
         words = wording(language(request))
         room = request.target_tokens - self._counter.text(words.title)
         if room < 1:
@@ -85,7 +99,7 @@ def _fault(answer: Completion, text_tokens: int, target_tokens: int) -> str | No
     if not answer.text.strip():
         return "is empty"
     if text_tokens > target_tokens:
-        return f"is {text_tokens - target_tokens} tokens over its target of {target_tokens}"
+        return f"is over its target of {target_tokens} tokens"
     return None
 
 

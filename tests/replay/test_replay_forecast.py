@@ -18,8 +18,9 @@ from ctxmode_cli.replay.results import Comparison
 from ctxmode_cli.replay.run import run
 from ctxmode_cli.replay.session import Replay
 from ctxmode_cli.simulate.charges import Provider, Simulation
-from ctxmode_cli.summarize.extractive import ExtractiveSummarizer, _prompt
+from ctxmode_cli.summarize.extractive import ExtractiveSummarizer
 from ctxmode_cli.summarize.full_length import FullLengthSummarizer
+from ctxmode_cli.summarize.wording import wording
 from ctxmode_cli.tokens.counter import TokenCounter
 
 COUNTER = TokenCounter.for_model("gpt-4o")
@@ -95,7 +96,7 @@ def test_the_planner_s_summary_without_a_cache() -> None:
     point = planner(None)["summary"]
     assert point.summary_calls == 7
     assert point.tokens_total == 600 * (7 * 36 + 10) + (60 - 8) * 1500
-    instructions = COUNTER.message(_prompt("en"))
+    instructions = COUNTER.generated("system", COUNTER.text(wording("en").instructions(1496, behind_prefix=False)))
     calls = 7 * (8 * 600 + instructions + 3) + (7 - 1) * 1500
     assert point.tokens_total + calls == 291_300 - 9 * 1500 + 7 * (instructions + 3)
     replies = 60 * 400 + 7 * 1496
