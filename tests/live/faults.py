@@ -5,7 +5,7 @@ import socket
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -13,8 +13,6 @@ from model_server import ModelServer
 
 CUT_AFTER = 300
 """Bytes of a body that come through; in a stream, its first events."""
-DIES_AFTER = 0.2
-"""Seconds into an answer that takes longer."""
 
 
 class FaultProxy(ThreadingHTTPServer):
@@ -54,17 +52,20 @@ class Handler(BaseHTTPRequestHandler):
     def log_message(self, *_: object) -> None:
         """Says nothing: tests look at what was asked."""
 
-    def answered(self) -> Iterator[bytes]:
-        """The server's answer as it comes in; nothing where no server listens."""
+    @contextmanager
+    def asked(self) -> Iterator[socket.socket]:
+        """The connection to the server, once it has the request."""
         head = f"{self.command} {self.path} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
         head += f"Content-Length: {len(self.body)}\r\nConnection: close\r\n\r\n"
-        try:
-            with socket.create_connection(("127.0.0.1", self.server.upstream_port)) as upstream:
-                upstream.sendall(head.encode("ascii") + self.body)
-                while received := upstream.recv(65536):
-                    yield received
-        except ConnectionError:
-            return
+        with socket.create_connection(("127.0.0.1", self.server.upstream_port)) as upstream:
+            upstream.sendall(head.encode("ascii") + self.body)
+            yield upstream
+
+    def answered(self) -> Iterator[bytes]:
+        """The server's answer as it comes in; nothing where no server listens."""
+        with suppress(ConnectionError), self.asked() as upstream:
+            while received := upstream.recv(65536):
+                yield received
 
 
 Fault = Callable[[Handler], None]
@@ -110,14 +111,11 @@ def cut(handler: Handler) -> None:
 
 
 def kill(server: ModelServer) -> Fault:
-    """The server dies while it works on the answer."""
+    """The server dies with the request in its hands; the client hears of it when it can be started again."""
 
     def strike(handler: Handler) -> None:
-        death = threading.Timer(DIES_AFTER, server.kill)
-        death.start()
-        pass_on(handler)
-        # The client hears of it last, and finds a server that can be started again.
-        death.join()
+        with handler.asked():
+            server.kill()
 
     return strike
 

@@ -1,5 +1,6 @@
 """Serves SmolLM2-135M-Instruct on a loopback port until standard input ends: `serve.py PORT`, 0 for any free one."""
 
+import string
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -8,7 +9,8 @@ import xllamacpp
 
 THREADS = 2
 CONTEXT = 4096
-PARAGRAPH_ENDS = ["\n\n", ".\n"]
+CLAUSE_ENDS = [*"。，", *(end + letter for end in ("\n", ". ", ", ") for letter in string.ascii_letters)]
+"""Nothing that JSON has between its values."""
 
 
 def parameters(port: int) -> xllamacpp.CommonParams:
@@ -24,8 +26,8 @@ def parameters(port: int) -> xllamacpp.CommonParams:
     params.cache_prompt = False
     params.cache_ram_mib = 0
     params.ui = False
-    # A model this small would often go on and on; this way an answer ends with its first paragraph.
-    params.antiprompt = PARAGRAPH_ENDS
+    # A model this small repeats itself up to the limit; this way an answer ends with its first clause.
+    params.antiprompt = CLAUSE_ENDS
     return params
 
 
