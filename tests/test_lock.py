@@ -14,35 +14,45 @@ REQUIREMENTS = [
     *PROJECT["project"]["optional-dependencies"]["dev"],
     *PROJECT["build-system"]["requires"],
 ]
+LOCKS = ("requirements.lock", "requirements-live.lock")
+EACH_LOCK = pytest.mark.parametrize("lock", LOCKS)
 
 
-def locked() -> dict[str, list[str]]:
+def locked(lock: str) -> dict[str, list[str]]:
     """Canonical `name==version` of each locked package, with its hashes."""
-    text = (ROOT / "requirements.lock").read_text(encoding="utf-8").replace("\\\n", " ")
+    text = (ROOT / lock).read_text(encoding="utf-8").replace("\\\n", " ")
     entries = (line.split() for line in text.splitlines() if line and not line.startswith("#"))
     return {entry[0]: [word for word in entry if word.startswith("--hash=")] for entry in entries}
 
 
-def locked_versions() -> dict[str, str]:
-    return {canonicalize_name(name): version for name, version in (pin.split("==") for pin in locked())}
+def locked_versions(lock: str) -> dict[str, str]:
+    return {canonicalize_name(name): version for name, version in (pin.split("==") for pin in locked(lock))}
 
 
 @pytest.mark.parametrize("requirement", REQUIREMENTS)
 def test_every_dependency_is_locked_at_a_version_it_allows(requirement: str) -> None:
     """Whatever run time, development or the build asks for, the lock names one version that satisfies it."""
     wanted = Requirement(requirement)
-    version = locked_versions()[canonicalize_name(wanted.name)]
+    version = locked_versions("requirements.lock")[canonicalize_name(wanted.name)]
     assert Version(version) in wanted.specifier
 
 
-def test_every_locked_package_has_its_hashes() -> None:
+@EACH_LOCK
+def test_every_locked_package_has_its_hashes(lock: str) -> None:
     """An entry is one exact version with the SHA-256 of its files, so that two installs are the same."""
-    for pin, hashes in locked().items():
+    for pin, hashes in locked(lock).items():
         assert re.fullmatch(r"[a-z0-9-]+==[^=\s]+", pin), pin
         assert hashes, pin
         assert all(re.fullmatch(r"--hash=sha256:[0-9a-f]{64}", word) for word in hashes), pin
 
 
-def test_the_lock_names_no_index() -> None:
+@EACH_LOCK
+def test_no_lock_names_an_index(lock: str) -> None:
     """Where packages come from is the installing machine's affair, not the project's."""
-    assert "://" not in (ROOT / "requirements.lock").read_text(encoding="utf-8")
+    assert "://" not in (ROOT / lock).read_text(encoding="utf-8")
+
+
+def test_the_live_lock_is_what_the_makefile_asks_for() -> None:
+    """The live tests' packages are installed without dependencies: each is named, and has its version."""
+    [names] = re.findall(r"^LIVE := (.+)$", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert sorted(locked_versions("requirements-live.lock")) == sorted(names.split())
