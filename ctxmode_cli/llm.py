@@ -9,7 +9,7 @@ from pathlib import Path
 from threading import Lock
 from typing import IO, TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
-from weakref import WeakValueDictionary
+from weakref import WeakValueDictionary, finalize
 
 from ctxmode_cli.errors import CtxmodeError, system_errors
 
@@ -89,6 +89,7 @@ class Llm:
         self._stream = stream
         self._key = os.environ.get(KEY_VARIABLE) or _no_key(base_url or os.environ.get("OPENAI_BASE_URL"))
         self._client = OpenAI(api_key=self._key, base_url=base_url or None, timeout=timeout_s, max_retries=retries)
+        finalize(self, self._client.close)  # connections are kept open for the next call, as long as there is one
         self._cache = None if cache is None else _response_cache(cache)
         self._limiter = None if per_minute is None else _limiter(per_minute)
         self._counting = Lock()

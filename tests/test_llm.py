@@ -294,3 +294,18 @@ def test_cache_that_cannot_be_written(tmp_path: Path) -> None:
         cache.rmdir()
         with pytest.raises(CtxmodeError, match="cannot be written to the response cache"):
             model.complete(HELLO, max_tokens=9)
+
+
+# --- connections ---
+
+
+def test_connections_end_with_the_client() -> None:
+    """A client that nobody holds any more leaves no connection open; until then, calls share one."""
+    with endpoint() as server:
+        model = llm(server)
+        for number in (8, 9):
+            model.complete(HELLO, max_tokens=number)
+        client = model._client
+        assert not client.is_closed()
+        del model
+        assert client.is_closed()

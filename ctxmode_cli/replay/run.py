@@ -63,4 +63,4 @@ def _ordered_map(function: Callable[[Item], Made], items: Iterable[Item], concur
         while under_way:
             yield under_way.popleft().result()
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)  # nobody waits for the answers that an error leaves unread
+        pool.shutdown(wait=False)  # nobody waits for answers that an error leaves unread

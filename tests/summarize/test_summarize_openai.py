@@ -261,6 +261,12 @@ BAD = {
 }
 
 
+def text_of(reply: Reply) -> str:
+    """What comes back of a scripted reply."""
+    comes = reply.status == 200 and reply.body is None and not reply.wait_s
+    return (reply.text or "") if comes else ""
+
+
 @pytest.mark.parametrize("reply", BAD.values(), ids=BAD.keys())
 def test_answer_that_is_no_summary(reply: Reply) -> None:
     """It is an error that bills the call: the prompt, and what came back; the endpoint is asked once."""
@@ -270,8 +276,7 @@ def test_answer_that_is_no_summary(reply: Reply) -> None:
         sent = server.bodies[0]["messages"]
         assert len(server.bodies) == 1
     assert error.value.prompt_tokens == sum(COUNTER.message(parse_message(one)) for one in sent) + 3
-    came = reply.text if reply.status == 200 and not reply.body and not reply.wait_s else ""
-    assert error.value.completion_tokens == COUNTER.text(came or "")
+    assert error.value.completion_tokens == COUNTER.text(text_of(reply))
     assert error.value.over_by == 0
 
 
@@ -367,6 +372,7 @@ def test_failed_summary_steps_down_and_the_next_request_tries_again(reply: Reply
         assert [context.stepped_down for context in contexts] == [None, None, None, "sliding", None]
         assert len(server.bodies) == 3
         assert calls[3].prompt_tokens > 0
+        assert calls[3].completion_tokens == COUNTER.text(text_of(reply))
         last = server.bodies[2]["messages"][1]["content"]
         assert "- so far" in last
         assert "Question 1?" in last
