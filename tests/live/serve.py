@@ -9,7 +9,7 @@ import xllamacpp
 
 THREADS = 2
 CONTEXT = 4096
-CLAUSE_ENDS = [*"。，", *(end + letter for end in ("\n", ". ", ", ") for letter in string.ascii_letters)]
+CLAUSE_ENDS = [*"。，", *(end + letter for end in ("\n", ". ", ", ") for letter in f"{string.ascii_letters}#-<")]
 """Nothing that JSON has between its values."""
 
 
@@ -26,7 +26,8 @@ def parameters(port: int) -> xllamacpp.CommonParams:
     params.cache_prompt = False
     params.cache_ram_mib = 0
     params.ui = False
-    # A model this small repeats itself up to the limit; this way an answer ends with its first clause.
+    # A model this small repeats itself up to the limit; this way an answer ends, with its first clause.
+    params.sampling.penalty_repeat = 1.2
     params.antiprompt = CLAUSE_ENDS
     return params
 
