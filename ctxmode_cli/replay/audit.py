@@ -38,5 +38,5 @@ def digest(history: History, start: int, stop: int) -> str:
     """The one sentence of `messages[start:stop]` that carries the most, cut where it is long; empty where none speaks."""
     spoken = (message for message in history.messages[start:stop] if message.role in {"user", "assistant"})
     said = [sentence for message in spoken for sentence in sentences(content_text(message.content))]
-    best = max(said, key=lambda sentence: weigh(sentence).salience, default="")
+    best = max(said, key=lambda sentence: weigh(sentence).total, default="")
     return best if len(best) <= _LONGEST_DIGEST else f"{best[: _LONGEST_DIGEST - 1]}…"

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
+from heapq import heapify, heappop, heappush
 from itertools import groupby
 from operator import attrgetter
 from typing import NamedTuple
@@ -9,7 +10,7 @@ from typing import NamedTuple
 from ctxmode_cli.context.plan import SummaryError, SummaryRequest, SummaryResult
 from ctxmode_cli.conversation.message import Message, content_text
 from ctxmode_cli.language.sentences import sentences
-from ctxmode_cli.summarize.salience import weigh
+from ctxmode_cli.summarize.salience import Weight, weigh
 from ctxmode_cli.summarize.wording import LANGUAGES, language, over_window, over_window_error, wording
 from ctxmode_cli.tokens.counter import TokenCounter
 
@@ -18,8 +19,10 @@ _SECTION_OF = {
     heading.rstrip("\n"): section for lang in LANGUAGES for section, heading in enumerate(wording(lang).headings)
 }
 
-_FULL = 0.75
+_FULL = 0.9
 """From this share of the target on, a line that does not fit ends the choice; before, it is only passed over."""
+_FRAME = 16
+"""Bytes that each line costs besides its text."""
 
 
 class _Line(NamedTuple):
@@ -28,7 +31,9 @@ class _Line(NamedTuple):
     section: int
     text: str
     """The sentence as it stands in the summary, with its bullet and its line break."""
-    salience: float
+    weight: Weight
+    length: int
+    """What it costs: bytes, which go with tokens in any script, and its frame."""
 
 
 _SECTION = attrgetter("section")
@@ -43,7 +48,7 @@ class _Written(NamedTuple):
 
 
 class ExtractiveSummarizer:
-    """Picks whole sentences of user and assistant by what they carry: numbers, names, constraints, decisions.
+    """Picks whole sentences of user and assistant by what they carry that no other one has told yet, for their length.
 
     Sentences are verbatim and never cut, so that nothing is invented and no negation is lost. The running summary's
     own sentences compete with the new ones. The call is counted as if a model had been sent the prompt of the
@@ -115,17 +120,36 @@ class ExtractiveSummarizer:
         if title > target:
             raise SummaryError(f"the summary's target of {target} tokens does not hold its title")
         room = target - title - sum(tokens_of(headings[section]) for section in {line.section for line in lines})
-        used = 0
+        chosen, used = self._densest(lines, room)
+        best = sorted((lines[index] for index in sorted(chosen)), key=_SECTION)
+        return best, title + used + sum(tokens_of(headings[section]) for section in {line.section for line in best})
+
+    def _densest(self, lines: Sequence[_Line], room: int) -> tuple[list[int], int]:
+        """Indexes of lines that fit, and their tokens: always the one next that tells most that is new for its length.
+
+        What a line adds only shrinks as others are chosen, so that only the one that looks best has to be looked at
+        again (the lazy form of the greedy choice: Minoux, 1978).
+        """
+        told: set[str] = set()
         chosen: list[int] = []
-        for index in sorted(range(len(lines)), key=[-line.salience for line in lines].__getitem__):
-            tokens = tokens_of(lines[index].text)
+        used = 0
+        heap = [(-line.weight.total / line.length, index) for index, line in enumerate(lines)]
+        heapify(heap)
+        while heap:
+            _, index = heappop(heap)
+            _, text, weight, length = lines[index]
+            sparsity = -weight.beyond(told) / length
+            if heap and sparsity > heap[0][0]:
+                heappush(heap, (sparsity, index))
+                continue
+            tokens = self._line_tokens(text)
             if used + tokens <= room:
                 used += tokens
                 chosen.append(index)
+                told.update(weight.units)
             elif used > _FULL * room:
                 break
-        best = sorted((lines[index] for index in sorted(chosen)), key=_SECTION)
-        return best, title + used + sum(tokens_of(headings[section]) for section in {line.section for line in best})
+        return chosen, used
 
 
 def _read(summary: str) -> list[_Line]:
@@ -134,10 +158,15 @@ def _read(summary: str) -> list[_Line]:
     lines = []
     for line in summary.split("\n"):
         if line.startswith("- "):
-            lines.append(_Line(section, f"{line}\n", weigh(line[2:]).salience))
+            lines.append(_line(section, line[2:], weigh(line[2:])))
         else:
             section = _SECTION_OF.get(line, section)
     return lines
+
+
+def _line(section: int, sentence: str, weight: Weight) -> _Line:
+    text = f"- {sentence}\n"
+    return _Line(section, text, weight, len(text.encode("utf-8", "surrogatepass")) + _FRAME)
 
 
 def _new_lines(messages: Iterable[Message], known: set[str]) -> Iterator[_Line]:
@@ -154,9 +183,9 @@ def _new_lines(messages: Iterable[Message], known: set[str]) -> Iterator[_Line]:
             if text in known:
                 continue
             known.add(text)
-            salience, constrains = weigh(sentence)
-            section = CONSTRAINT if constrains and from_user else OPEN if question else DECIDED
-            yield _Line(section, text, salience)
+            weight = weigh(sentence)
+            section = CONSTRAINT if weight.constrains and from_user else OPEN if question or weight.opens else DECIDED
+            yield _line(section, sentence, weight)
 
 
 def _write(lines: Iterable[_Line], lang: str) -> str:

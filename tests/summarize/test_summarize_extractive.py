@@ -106,6 +106,36 @@ def test_the_most_telling_sentences_stay_when_room_is_short() -> None:
     assert "Thanks!" not in kept
 
 
+def test_a_sentence_that_tells_little_new_gives_way() -> None:
+    """Of two sentences that say the same the second is left out for one that weighs less and is new."""
+    booked = "Your table at the Grand Hotel in Lisbon is booked."
+    again = "So at the Grand Hotel in Lisbon your table is booked."
+    breakfast = "Breakfast is served until noon in the garden room."
+    assert written(summarise(*said(booked, again, breakfast, roles="a"), target=50)) == [booked, breakfast]
+    assert written(summarise(*said(booked, breakfast, roles="a"), target=50)) == [booked, breakfast]
+
+
+def test_a_chinese_sentence_that_tells_little_new_gives_way() -> None:
+    """Pairs of characters stand for words where there are no spaces."""
+    first, again, new = "推荐您去故宫角楼餐厅。", "那还是推荐您去故宫角楼餐厅吧。", "停车场在东门。"
+    just_two = summarise(*said(first, new)).text_tokens
+    assert written(summarise(*said(first, again, new), target=just_two)) == [first, new]
+
+
+def test_small_talk_does_not_crowd_out_a_name() -> None:
+    """A sentence of common words alone is the first to go, in a question too."""
+    talk, name = "知道了，谢谢您，那我们看看吧。", "听说过岛本须美吗？"
+    headings = COUNTER.text("## 已确定\n") + COUNTER.text("## 待解决\n")
+    just_one = COUNTER.text(f"{ZH_TITLE}\n") + headings + COUNTER.text(f"- {name}\n")
+    assert written(summarise(*said(talk, "好。", name), target=just_one)) == [name]
+
+
+def test_what_is_undecided_is_open() -> None:
+    """A statement that leaves something open stands with the questions."""
+    lines = summarise(*said("We have not decided on the colour yet.", "Fine.")).text.split("\n")
+    assert lines[lines.index("## Open") + 1] == "- We have not decided on the colour yet."
+
+
 def test_target_that_does_not_hold_the_title() -> None:
     """A target below the title's own length is an error, and one that just holds it is a summary without lines."""
     title_tokens = COUNTER.text(EN_TITLE + "\n")
