@@ -49,7 +49,7 @@ MODE = {
 
 
 MEASURES = {
-    "recall.in_context", "recall.modelled", "tokens.mean", "cost_usd.per_session", "cost_usd.per_session_uncached",
+    "recall.in_context", "recall.modelled", "recall.answered", "tokens.mean", "cost_usd.per_session", "cost_usd.per_session_uncached",
     "latency_s.mean",
 }  # fmt: skip
 

@@ -81,7 +81,7 @@ def conversation(name: str = "c", **more: Any) -> Conversation:
         {"id": id_, "kind": kind, "value": value, "stated_at": at, "probe_at": [4]} for id_, kind, value, at in labels
     ]
     talk = [{"role": ("user", "assistant")[index % 2], "content": text} for index, text in enumerate(TEXTS)]
-    return parse_conversation({"id": name, "messages": talk, "facts": facts, **more})
+    return parse_conversation({"id": name, "messages": talk, "facts": facts, **more}, where="", default_id="")
 
 
 def replayed(
@@ -108,7 +108,7 @@ def test_what_is_sent_is_the_mode_s_request_and_the_question() -> None:
 
     record = conversation(tools=[TOOL])
     replayed(ask, record)
-    manager = ContextManager(ContextConfig(mode="sliding", sliding_turns=1), tools=record.tools, counter=COUNTER)
+    manager = ContextManager(ContextConfig(mode="sliding", sliding_turns=1), tools=record.tools)
     for message in record.messages[:5]:
         manager.append(message)
     messages, tools = sent[-1]
