@@ -51,7 +51,9 @@ SETTINGS = {
 FILE_KEYS: dict[str, Any] = {}
 """What the top of a configuration file may set: the options of each command that `with_replay_options` made, annotated."""
 
-LIVE = ("summarizer", "base_url", "llm_cache", "llm_timeout", "llm_retries", "llm_rate", "llm_concurrency")
+ANSWERS = ("answer", "answer_model", "answer_probes")
+"""Fields of ReplayOptions that are about recall (answered)."""
+LIVE = ("summarizer", "base_url", "llm_cache", "llm_timeout", "llm_retries", "llm_rate", "llm_concurrency", *ANSWERS)
 """Fields of ReplayOptions that are about live calls."""
 
 LARGEST = 1_000_000_000
@@ -117,6 +119,13 @@ class ReplayOptions:
     summarizer: Annotated[
         Literal["extractive", "openai"], typer.Option(help="Summaries made offline, or by a model (live calls).")
     ] = "extractive"
+    answer: Annotated[
+        bool, typer.Option("--answer", help="Recall (answered): ask a model for the facts (live calls).")
+    ] = False
+    answer_model: Annotated[str | None, typer.Option(help="Model that is asked (default: the session's).")] = None
+    answer_probes: Annotated[
+        int, typer.Option(min=1, max=LARGEST, help="Probes of each conversation that it is asked, at most.")
+    ] = 1
     base_url: Annotated[
         str | None, typer.Option(help="OpenAI-compatible endpoint of live calls; the key is in OPENAI_API_KEY.")
     ] = None

@@ -91,6 +91,8 @@ def _not_evaluated(comparison: Comparison, options: ReplayOptions) -> Iterator[s
     """What an option asked for by name and could not be had."""
     if options.probes is not None and not comparison.data.probes:
         yield "recall was asked for and could not be evaluated: no labelled fact can be probed"
+    if options.answer and not any(totals.answered.probes for totals in comparison.modes.values()):
+        yield "recall (answered) was asked for and could not be evaluated: no probe was answered"
     asked = options.sessions_per_day is not None or options.price_date is not None
     unknown = sorted(model for model, provider in comparison.simulation.providers.items() if provider.price is None)
     if asked and unknown and None in map(comparison.cost, comparison.modes):
@@ -122,6 +124,7 @@ def _made_with(comparison: Comparison, file: ConfigFile) -> dict[str, Any]:
         "settings": {name: asdict(config) for name, config in comparison.configs.items()},
         "inputs": [{"name": name, "sha256": sha256} for name, sha256 in comparison.sources],
         "endpoint": comparison.endpoint,
+        "answers": comparison.answers_from and comparison.answers_from._asdict(),
         "config": {"name": str(file.path), "sha256": file.sha256} if file.path else None,
     }
 

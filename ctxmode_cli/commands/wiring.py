@@ -29,7 +29,7 @@ class Wiring:
     position_profile: PositionProfile
     options: ReplayOptions
     live: Live | None
-    """What writes the summaries; None where they are made offline."""
+    """What models are called for; None where none is."""
 
     @classmethod
     def of(cls, modes: Sequence[str], baseline: str | None, settings: ModeSettings, options: ReplayOptions) -> Self:
@@ -59,10 +59,11 @@ class Wiring:
         return Replay(
             self.configs,
             self.counter,
-            ExtractiveSummarizer(self.counter) if self.live is None else self.live.summarizer,
+            (self.live and self.live.summarizer) or ExtractiveSummarizer(self.counter),
             self.simulation,
             probe_every_turn=self.options.probes == "all",
             position_profile=self.position_profile,
+            answering=self.live.answering if self.live else None,
         )
 
     def comparison(self, totals: Totals, sources: Sequence[tuple[str, str]], skipped: int) -> Comparison:
@@ -91,5 +92,6 @@ class Wiring:
             replicates=totals.replicates,
             breakdowns=totals.breakdowns,
             harm=totals.harm,
-            endpoint=self.live.base_url if self.live else None,
+            endpoint=self.live.base_url if self.live and self.live.summarizer else None,
+            answers_from=self.live.answers_from if self.live else None,
         )

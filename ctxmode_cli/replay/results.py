@@ -17,6 +17,7 @@ from ctxmode_cli.replay.session import ModeRows, Replay, SessionReplay
 from ctxmode_cli.replay.statistics import FIXED_POINT, Interval, Replicates, Sums
 from ctxmode_cli.score.position import USE_UNITS, PositionProfile, find_position_profile
 from ctxmode_cli.score.recall import Recall
+from ctxmode_cli.score.scores import FAILED
 from ctxmode_cli.simulate.charges import Simulation
 from ctxmode_cli.simulate.rates import Bill
 
@@ -100,6 +101,10 @@ class ModeTotals:
     summary_calls: SummaryCalls = field(default_factory=SummaryCalls)
     summary_bill: Bill = field(default_factory=Bill)
     recall: Recall = field(default_factory=Recall)
+    answered: Recall = field(default_factory=Recall)
+    """Of the probes that a model answered; its hits are the right answers."""
+    unanswered: int = 0
+    """Probes that a model was asked, and whose answer could not be had."""
 
     def __iadd__(self, other: "ModeTotals") -> Self:
         self.requests += other.requests
@@ -113,6 +118,8 @@ class ModeTotals:
         self.summary_calls += other.summary_calls
         self.summary_bill += other.summary_bill
         self.recall += other.recall
+        self.answered += other.answered
+        self.unanswered += other.unanswered
         return self
 
     @property
@@ -145,7 +152,12 @@ class ModeTotals:
         scores = rows.scores
         recall = Recall.of_facts(scores.probes.fact, scores.in_context, scores.units)
         self.recall += recall
-        return SessionPart(tokens, latencies, bill, summary_bill, recall)
+        has_answer = scores.answered >= 0
+        right = scores.answered[has_answer] > 0
+        answered = Recall.of_facts(scores.probes.fact[has_answer], right, scores.units[has_answer])
+        self.answered += answered
+        self.unanswered += int((scores.answered == FAILED).sum())
+        return SessionPart(tokens, latencies, bill, summary_bill, recall, answered)
 
 
 class SessionPart(NamedTuple):
@@ -158,6 +170,7 @@ class SessionPart(NamedTuple):
     bill: Bill
     summary_bill: Bill
     recall: Recall
+    answered: Recall
 
 
 @dataclass
@@ -230,7 +243,8 @@ class Totals:
 
     def _sums(self, name: str, part: SessionPart) -> Sums:
         """What the bootstrap weighs of one conversation."""
-        config, simulation, recall = self._replay.modes[name], self._replay.simulation, part.recall
+        config, simulation = self._replay.modes[name], self._replay.simulation
+        recall, answered = part.recall, part.answered
         costs = [cost_of(part.bill, part.summary_bill, simulation, config, cached=cached) for cached in (True, False)]
         cost, uncached = (0 if cost is None else round(cost.total * FIXED_POINT) for cost in costs)
         return Sums(
@@ -242,9 +256,25 @@ class Totals:
             replied=len(part.latencies),
             latency_ms=sum(part.latencies),
             facts=recall.facts,
-            in_context=sum(hits * FIXED_POINT // count for count, hits in recall.hits_by_probes.items()),
+            in_context=_hits(recall),
             used=sum(use * _USE_UNIT // count for count, use in recall.use_by_probes.items()),
+            answered_facts=answered.facts,
+            answered=_hits(answered),
         )
+
+
+def _hits(recall: Recall) -> int:
+    """The facts' shares of hits, in fixed point."""
+    return sum(hits * FIXED_POINT // count for count, hits in recall.hits_by_probes.items())
+
+
+class AnswersFrom(NamedTuple):
+    """Where the answers of recall (answered) come from."""
+
+    model: str
+    endpoint: str
+    per_conversation: int
+    """Most probes of a conversation that it is asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,6 +359,8 @@ class Comparison:
     """By mode."""
     endpoint: str | None = None
     """Where the models are that wrote the summaries; None where they were made offline."""
+    answers_from: AnswersFrom | None = None
+    """None where no model was asked for facts."""
 
     def cost(self, mode: str, *, cached: bool = True) -> Cost | None:
         """What a mode costs, with the prompt cache or without it.
@@ -371,6 +403,7 @@ class Comparison:
         return {
             "recall.in_context": totals.recall.value,
             "recall.modelled": totals.recall.modelled,
+            "recall.answered": totals.answered.value,
             "tokens.mean": totals.prompt_tokens.mean,
             "latency_s.mean": None if latency_ms is None else latency_ms / 1000,
         }[measure]

@@ -189,6 +189,7 @@ class RunFolder:
                         "position": None if place is None else place.position,
                         "in_context": place is not None,
                         "modelled": 0.0 if place is None else place.use,
+                        "answered": score.answered,
                     }
                 )
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
 
@@ -17,6 +17,7 @@ from ctxmode_cli.context.validity import mode_faults
 from ctxmode_cli.conversation.conversation import Conversation
 from ctxmode_cli.conversation.requests import Request, has_replies, list_requests
 from ctxmode_cli.language.statements import StatementReader
+from ctxmode_cli.score.answers import Answering, Examination
 from ctxmode_cli.score.harm import Harm, HarmFinder, Supersessions
 from ctxmode_cli.score.position import PositionProfile, find_position_profile
 from ctxmode_cli.score.recall import FactPlaces, probed_facts
@@ -87,6 +88,8 @@ class Replay:
     probe_every_turn: bool = False
     position_profile: PositionProfile = field(default_factory=partial(find_position_profile, "flat"))
     """How likely a fact is used where it stands."""
+    answering: Answering | None = None
+    """Who is asked for facts; None for nobody."""
 
     def __call__(self, conversation: Conversation) -> SessionReplay:
         """Every request of the conversation through every mode."""
@@ -117,12 +120,14 @@ class Replay:
         places = FactPlaces(facts, messages, supersessions.wanted(probed))
         probes = Probes.of(facts, places, asked, history.turns, every_turn=self.probe_every_turn)
         judge = Judge(probes, places, history, self.position_profile)
+        examine = Examination.of(conversation, probes, self.answering)
         reader = StatementReader(facts, messages)
         modes = {}
         for (name, config), made in zip(self.modes.items(), rows, strict=True):
             contexts = [row.context for row in made]
             charges = session.charge(contexts, blocking=config.summary_call == "blocking")
-            scores = judge([contexts[request.request] for request in asked])
+            probed_in = [contexts[request.request] for request in asked]
+            scores = replace(judge(probed_in), answered=examine(probed_in, history))
             harm = HarmFinder(facts, supersessions, places, reader)(contexts, scores)
             modes[name] = ModeRows(made, charges, scores, harm)
         return SessionReplay(

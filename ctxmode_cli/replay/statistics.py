@@ -60,6 +60,10 @@ class Sums(NamedTuple):
     """Their shares of probes in context; in fixed point."""
     used: int
     """Their mean use probabilities; in fixed point."""
+    answered_facts: int = 0
+    """Those that a model was asked for, and answered."""
+    answered: int = 0
+    """Their shares of right answers; in fixed point."""
 
 
 class Measure(NamedTuple):
@@ -74,6 +78,7 @@ class Measure(NamedTuple):
 MEASURES: Mapping[str, Measure] = {
     "recall.in_context": Measure("in_context", "facts", FIXED_POINT),
     "recall.modelled": Measure("used", "facts", FIXED_POINT),
+    "recall.answered": Measure("answered", "answered_facts", FIXED_POINT),
     "tokens.mean": Measure("tokens", "requests"),
     "cost_usd.per_session": Measure("cost", "sessions", FIXED_POINT),
     "cost_usd.per_session_uncached": Measure("cost_uncached", "sessions", FIXED_POINT),

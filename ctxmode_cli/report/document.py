@@ -76,7 +76,7 @@ def _mode(totals: ModeTotals, name: str, comparison: Comparison) -> dict[str, An
         "recall": {
             "in_context": _figure("recall.in_context", name, comparison),
             "modelled": _modelled(name, comparison),
-            "answered": None,
+            "answered": _answered(name, comparison),
             "normalised": as_float(comparison.normalised_recall(name)),
             "by": {axis: _shares(part) for axis, part in breakdown.axes.items()},
             "lost": _counts(breakdown.went),
@@ -100,6 +100,18 @@ def _figure(measure: str, name: str, comparison: Comparison) -> dict[str, Any] |
 def _modelled(name: str, comparison: Comparison) -> dict[str, Any] | None:
     figure = _figure("recall.modelled", name, comparison)
     return None if figure is None else figure | {"profile": comparison.position_profile.name}
+
+
+def _answered(name: str, comparison: Comparison) -> dict[str, Any] | None:
+    """With the probes that were answered, those that could not be, and the model; null where there is no answer."""
+    figure, source, totals = (
+        _figure("recall.answered", name, comparison),
+        comparison.answers_from,
+        comparison.modes[name],
+    )
+    if figure is None or source is None:
+        return None
+    return figure | {"probes": totals.answered.probes, "unanswered": totals.unanswered, "model": source.model}
 
 
 def _differences(name: str, comparison: Comparison) -> dict[str, Any]:

@@ -12,7 +12,8 @@ from ctxmode_cli.report.words import counted, listed
 from ctxmode_cli.score.harm import HARMS
 
 TEACHER_FORCED = "replay is teacher-forced: history is what was recorded, whatever a mode would have made the model say"
-NOT_YET = "answered recall and gate are null: not evaluated"
+NOT_ANSWERED = "answered recall is null: --answer asks for it"
+NOT_YET = "gate is null: not evaluated"
 FEW = 200
 """With fewer conversations than this, a bootstrap's intervals are too narrow."""
 _FAULTS = {
@@ -28,6 +29,7 @@ def notes(comparison: Comparison) -> list[str]:
         *_data_notes(comparison),
         *unknown_price_notes(comparison),
         *_recall_notes(comparison),
+        *_answer_notes(comparison),
         *_harm_notes(comparison),
         *_interval_notes(comparison),
         TEACHER_FORCED,
@@ -39,6 +41,8 @@ def notes(comparison: Comparison) -> list[str]:
 
 def null_notes(comparison: Comparison) -> Iterator[str]:
     """Why figures are null that the table does not show, and only the JSON has."""
+    if comparison.answers_from is None:
+        yield NOT_ANSWERED
     yield NOT_YET
     if not comparison.data.facts:
         yield "harm is null: no facts are labelled"
@@ -83,6 +87,21 @@ def _recall_notes(comparison: Comparison) -> Iterator[str]:
         more = data.unmatched_facts - len(data.unmatched_listed)
         listed = "; ".join(data.unmatched_listed) + (f"; and {more} more" if more else "")
         yield f"{counted(data.unmatched_facts, 'fact')} not found where the label says, counted as lost: {listed}"
+
+
+def _answer_notes(comparison: Comparison) -> Iterator[str]:
+    """Who was asked what, and what could not be had."""
+    source = comparison.answers_from
+    if source is None:
+        return
+    yield (
+        f"recall (answered): {source.model} at {source.endpoint} was asked what each mode sends and the probe's question; "
+        f"in every mode the same {counted(source.per_conversation, 'probe')} of a conversation at most, drawn by the seed"
+    )
+    for name, totals in comparison.modes.items():
+        if totals.unanswered:
+            which = counted(totals.unanswered, "answer")
+            yield f"{name}: {which} could not be had: left out of recall (answered), which is null where there is none"
 
 
 def _harm_notes(comparison: Comparison) -> Iterator[str]:

@@ -77,6 +77,7 @@ COLUMNS = (
         upper="recall_in_context_high",
     ),
     Column("recall_modelled", "recall\n(modelled)", percent, dropped=12),
+    Column("recall_answered", "recall\n(answered)", percent, asked_for=True),
     Column("summary_calls", "summary\ncalls", "{:,d}".format, dropped=8),
     Column("summary_share", "their\nshare\nof cost", percent, dropped=7),
     Column("trimmed", "trimmed", "{:,d}".format, dropped=1),
@@ -150,7 +151,7 @@ def _cost(comparison: Comparison, name: str) -> dict[str, Any]:
 def _recall(comparison: Comparison, name: str) -> dict[str, Any]:
     """Of each kind with its 95 % interval, whose ends are null where nothing says how sure the figure is."""
     columns: dict[str, float | None] = {}
-    for kind in ("in_context", "modelled"):
+    for kind in ("in_context", "modelled", "answered"):
         interval = comparison.interval(name, f"recall.{kind}")
         columns |= {
             f"recall_{kind}": as_float(comparison.value(name, f"recall.{kind}")),

@@ -24,6 +24,9 @@ wanted the message and the budget cut it), or `window` (the mode did not want it
 _WINDOW, _SUMMARY, _BUDGET, _DOCUMENTS, _TOOL_OUTPUT, _UNSENDABLE, _UNMATCHED = range(len(WENT))
 _NOWHERE = -1
 
+NOT_ASKED, FAILED = -1, -2
+"""Of a probe that no model was asked, and of one whose answer could not be had."""
+
 
 class Asked(NamedTuple):
     """The first request of a turn: the one that probes are made of."""
@@ -147,6 +150,8 @@ class Score(NamedTuple):
     """The best of the fact's places in the prompt; None where it is not in context."""
     went: str | None
     """Where a fact went that is not in context (`WENT`)."""
+    answered: bool | None
+    """Whether a model answered with it; None where none was asked, or no answer could be had."""
 
 
 @dataclass(frozen=True)
@@ -160,6 +165,8 @@ class Scores:
     """That place: tokens before it over all prompt tokens."""
     went: Ints
     """Where the fact went, by index of `WENT`; -1 where it is in context."""
+    answered: Ints
+    """1 or 0, whether a model answered with the fact; else `NOT_ASKED` or `FAILED`."""
 
     @cached_property
     def in_context(self) -> Flags:
@@ -174,10 +181,13 @@ class Scores:
 
     def __iter__(self) -> Iterator[Score]:
         probes = self.probes
-        columns = (probes.fact, probes.asked, probes.age_turns, self.use, self.position, self.went)
-        for fact, asked, age, use, position, went in zip(*(column.tolist() for column in columns), strict=True):
+        columns = (probes.fact, probes.asked, probes.age_turns, self.use, self.position, self.went, self.answered)
+        for fact, asked, age, use, position, went, answered in zip(
+            *(column.tolist() for column in columns), strict=True
+        ):
             place = None if went >= 0 else Place(position, use)
-            yield Score(fact, probes.requests[asked].request, age, place, WENT[went] if went >= 0 else None)
+            where, right = WENT[went] if went >= 0 else None, bool(answered) if answered >= 0 else None
+            yield Score(fact, probes.requests[asked].request, age, place, where, right)
 
 
 class Judge:
@@ -228,7 +238,8 @@ class Judge:
         position = np.full(len(self._probes), np.nan)
         self._read_messages(layout, use, position)
         self._read_notes(layout, use, position)
-        return Scores(self._probes, use, position, self._went(layout, contexts, use < 0))
+        not_asked = np.full(len(self._probes), NOT_ASKED)
+        return Scores(self._probes, use, position, self._went(layout, contexts, use < 0), not_asked)
 
     def _read_messages(self, layout: "_Layout", use: Floats, position: Floats) -> None:
         before = np.full(len(self._pair_at), -1, dtype=np.int64)

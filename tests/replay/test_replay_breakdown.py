@@ -19,7 +19,7 @@ from ctxmode_cli.conversation.parse import parse_conversation
 from ctxmode_cli.replay.breakdown import MAX_VALUES, MAX_WORST, Axis, Breakdown, Share
 from ctxmode_cli.replay.session import Replay
 from ctxmode_cli.score.position import Place
-from ctxmode_cli.score.scores import WENT, Asked, Probes, Scores
+from ctxmode_cli.score.scores import NOT_ASKED, WENT, Asked, Probes, Scores
 from ctxmode_cli.tokens.counter import TokenCounter
 
 COUNTER = TokenCounter.for_model("gpt-4o")
@@ -133,7 +133,7 @@ def scores_of(rows: Sequence[Row]) -> Scores:
     use = np.array([-1.0 if row.place is None else row.place.use for row in rows])
     position = np.array([np.nan if row.place is None else row.place.position for row in rows])
     went = np.array([WENT.index(row.lost) if row.place is None else -1 for row in rows], dtype=np.int64)
-    return Scores(Probes(facts, requests, ages, asked, 0), use, position, went)
+    return Scores(Probes(facts, requests, ages, asked, 0), use, position, went, np.full(len(went), NOT_ASKED))
 
 
 def counted(axis: str, row: Row) -> str:

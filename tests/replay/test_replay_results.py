@@ -1,7 +1,7 @@
 """What a replay adds up to, on a record worked out by hand."""
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -15,6 +15,7 @@ from ctxmode_cli.conversation.parse import parse_conversation
 from ctxmode_cli.replay.results import Comparison, DataTotals, Histogram, ModeTotals, SummaryCalls, Totals
 from ctxmode_cli.replay.session import Replay
 from ctxmode_cli.replay.statistics import MEASURES
+from ctxmode_cli.score.answers import Answering
 from ctxmode_cli.score.position import Curve, PositionProfile
 from ctxmode_cli.score.recall import Recall
 from ctxmode_cli.summarize.extractive import ExtractiveSummarizer
@@ -24,10 +25,22 @@ COUNTER = TokenCounter.for_model("gpt-4o")
 MODES = ("full", "zero", "sliding", "summary")
 
 
+def reader(messages: Sequence[Mapping[str, Any]], _tools: Sequence[Mapping[str, Any]]) -> str | None:
+    """A model that repeats what it is sent before the question."""
+    return "\n".join(message["content"] for message in messages[:-1])
+
+
+def shy(messages: Sequence[Mapping[str, Any]], tools: Sequence[Mapping[str, Any]]) -> str | None:
+    """The same, where it is sent more than the current input; else it does not answer."""
+    return reader(messages, tools) if len(messages) > 1 + 1 else None
+
+
 def totals_of(*records: Mapping[str, Any], probes: str = "labelled", **settings: Any) -> Totals:
     """What records add up to in all four modes."""
     configs = {mode: ContextConfig(mode=mode, **settings) for mode in MODES}
-    replay = Replay(configs, COUNTER, ExtractiveSummarizer(COUNTER), simulation(), probe_every_turn=probes == "all")
+    replay = Replay(
+        configs, COUNTER, ExtractiveSummarizer(COUNTER), simulation(), probes == "all", answering=Answering(shy, 9, 0)
+    )
     totals = Totals(replay)
     for number, record in enumerate(records, 1):
         totals.add(replay(parse_conversation(record, where=f"logs:{number}", default_id=str(number))))
@@ -52,6 +65,17 @@ FOUR_TURNS = {
     "messages": talk("red", "ok", "blue", "ok", "green", "ok", "which colours?", "all"),
     "facts": [fact("red", 0, 2, 4, 6), fact("blue", 2, 6), fact("ok", 1), fact("yellow", 4, 6)],
 }
+
+
+def test_answers_by_hand() -> None:
+    """Facts that were answered weigh alike: red at one of three probes, blue and the unmatched yellow at none."""
+    totals = totals_of(FOUR_TURNS, sliding_turns=1)
+    answered = {
+        mode: (part.answered.value, part.answered.probes, part.unanswered) for mode, part in totals.modes.items()
+    }
+    assert answered["full"] == (Fraction(2, 3), 5, 0)
+    assert answered["sliding"] == (Fraction(1, 9), 5, 0)
+    assert answered["zero"] == (None, 0, 5)
 
 
 def test_recall_by_hand() -> None:
@@ -202,7 +226,7 @@ def compared(*records: Mapping[str, Any]) -> Comparison:
     """The comparison of records in all four modes, with half of what is in context used."""
     configs = {mode: ContextConfig(mode=mode, sliding_turns=1) for mode in MODES}
     half = PositionProfile("half", (1,), (Curve((0.0,), (0.5,)),))
-    replay = Replay(configs, COUNTER, ExtractiveSummarizer(COUNTER), simulation(), position_profile=half)
+    replay = Replay(configs, COUNTER, ExtractiveSummarizer(COUNTER), simulation(), False, half, Answering(reader, 9, 0))
     totals = Totals(replay)
     for record in records:
         totals.add(replay(parse_conversation(record, where="logs:1", default_id="a")))
@@ -226,6 +250,7 @@ def test_interval_of_two_conversations() -> None:
             low, high = sorted(part.value(mode, measure) or Fraction() for part in parts)
             expected = pytest.approx((float(both.value(mode, measure) or 0), float(low), float(high)), abs=1e-8)
             assert both.interval(mode, measure) == expected, (mode, measure)
+        assert both.value(mode, "recall.answered") == both.value(mode, "recall.in_context")
         assert both.value(mode, "recall.modelled") == (both.value(mode, "recall.in_context") or 0) / 2
     assert both.value("full", "cost_usd.per_session") != both.value("full", "cost_usd.per_session_uncached")
 
