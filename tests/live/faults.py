@@ -126,7 +126,9 @@ def fault_proxy(upstream_port: int) -> Iterator[FaultProxy]:
     with FaultProxy(upstream_port) as proxy:
         thread = threading.Thread(target=proxy.serve_forever, kwargs={"poll_interval": 0.05})
         thread.start()
-        yield proxy
-        proxy.closing.set()
-        proxy.shutdown()
-        thread.join()
+        try:
+            yield proxy
+        finally:
+            proxy.closing.set()
+            proxy.shutdown()
+            thread.join()

@@ -26,6 +26,7 @@ def parameters(port: int) -> xllamacpp.CommonParams:
     params.cache_prompt = False
     params.cache_ram_mib = 0
     params.ui = False
+    params.offline = True
     # A model this small repeats itself up to the limit; this way an answer ends, with its first clause.
     params.sampling.penalty_repeat = 1.2
     params.antiprompt = CLAUSE_ENDS
