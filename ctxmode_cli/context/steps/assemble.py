@@ -32,11 +32,11 @@ def assemble(
     if len(history.systems) > history.leading_systems:
         pieces += _systems_before(history, start)
     recorded = _history_pieces(history, plan, turn_start)
-    pieces += recorded if not history.tool_outputs else _shortened(recorded, sent.earlier)
+    pieces += recorded if not history.tool_outputs else _shortened(history, recorded, sent.earlier)
     pieces += () if plan.documents_first else documents
     pieces += tail
     input_pieces = (frame.input,) if input_cut is None else _cut_pieces(history, input_cut)
-    pieces += input_pieces if not history.tool_outputs else _shortened(input_pieces, sent.current)
+    pieces += input_pieces if not history.tool_outputs else _shortened(history, input_pieces, sent.current)
     if history.tool_outputs and sent.merges:
         pieces = merge_copies(pieces, history)
     return Context(
@@ -52,8 +52,8 @@ def assemble(
     )
 
 
-def _shortened(pieces: Iterable[Recorded], form: Form) -> tuple[Piece, ...]:
-    return tuple(part for piece in pieces for part in form.split(piece))
+def _shortened(history: History, pieces: Iterable[Recorded], form: Form) -> tuple[Piece, ...]:
+    return tuple(part for piece in pieces for part in form.split(history, piece))
 
 
 def _systems_before(history: History, start: int) -> tuple[Recorded, ...]:

@@ -65,7 +65,7 @@ def cut_input(history: History, frame: Frame, budget: Budget, sent: Sent) -> Inp
 
 def input_tokens(history: History, frame: Frame, sent: Sent) -> int:
     """Tokens of the whole current input as it is sent, system messages in it left out."""
-    return frame.input_tokens - sent.current.saved(history.turn_start, len(history))
+    return frame.input_tokens - sent.current.saved(history, history.turn_start, len(history))
 
 
 def _without_oldest_groups(history: History, tokens: int, room: int, sent: Sent) -> InputCut:
@@ -75,7 +75,7 @@ def _without_oldest_groups(history: History, tokens: int, room: int, sent: Sent)
         """Tokens without the call groups before `step`; a cut before the current turn leaves all."""
         step = max(step, start)
         called = history.cuttable_before[step] - history.cuttable_before[start]
-        return tokens - called + sent.current.saved(start, step)
+        return tokens - called + sent.current.saved(history, start, step)
 
     cut = bisect_left(steps, True, key=lambda step: step >= start and left(step) <= room)
     if cut < len(steps):
@@ -97,7 +97,7 @@ def _recorded_tokens(history: History, plan: Plan, sent: Sent) -> int:
         first = max(start, history.turns[0])
         called_from = max(first, plan.called_from)
         tokens -= history.called_before[called_from] - history.called_before[first]
-        tokens -= sent.earlier.saved(start, first) + sent.earlier.saved(called_from, turn_start)
+        tokens -= sent.earlier.saved(history, start, first) + sent.earlier.saved(history, called_from, turn_start)
     return tokens
 
 

@@ -31,14 +31,14 @@ class Sent(NamedTuple):
 class Form:
     """What a history's tool outputs are shortened to by one rule: each is worked out once, when it is first asked for.
 
+    It stays with the history, and does not refer to it: what refers to itself is not freed at once.
+
     Args:
-        history: Whose messages are sent.
         purpose: Of the notes that stand for shortened outputs.
         shorten: The text to send in place of the output at a position; None to send it as recorded.
     """
 
-    def __init__(self, history: History, purpose: str, shorten: Callable[[int], str | None]) -> None:
-        self._history = history
+    def __init__(self, purpose: str, shorten: Callable[[History, int], str | None]) -> None:
         self._purpose = purpose
         self._shorten = shorten
         self._notes: list[Note] = []
@@ -49,15 +49,15 @@ class Form:
         self._seen = 0
         """How many tool outputs have been asked for."""
 
-    def saved(self, start: int, stop: int) -> int:
+    def saved(self, history: History, start: int, stop: int) -> int:
         """Tokens less than recorded that `messages[start:stop]` take."""
-        self._read_up_to(stop)
+        self._read_up_to(history, stop)
         return self._saved[bisect_left(self._at, stop)] - self._saved[bisect_left(self._at, start)]
 
-    def split(self, piece: Recorded) -> Iterator[Piece]:
+    def split(self, history: History, piece: Recorded) -> Iterator[Piece]:
         """A range of recorded messages, with what stands for its shortened outputs as pieces of their own."""
-        self._read_up_to(piece.stop)
-        range_tokens = self._history.range_tokens
+        self._read_up_to(history, piece.stop)
+        range_tokens = history.range_tokens
         start = piece.start
         within = slice(bisect_left(self._at, piece.start), bisect_left(self._at, piece.stop))
         for note, at in zip(self._notes[within], self._at[within], strict=True):
@@ -68,19 +68,19 @@ class Form:
         if start < piece.stop:
             yield piece._replace(start=start, tokens=range_tokens(start, piece.stop))
 
-    def _read_up_to(self, stop: int) -> None:
-        outputs = self._history.tool_outputs
+    def _read_up_to(self, history: History, stop: int) -> None:
+        outputs = history.tool_outputs
         while self._seen < len(outputs) and outputs[self._seen] < stop:
-            self._read(outputs[self._seen])
+            self._read(history, outputs[self._seen])
             self._seen += 1
 
-    def _read(self, position: int) -> None:
-        text = self._shorten(position)
-        note = None if text is None else replacement(self._history, position, text, self._purpose)
+    def _read(self, history: History, position: int) -> None:
+        text = self._shorten(history, position)
+        note = None if text is None else replacement(history, position, text, self._purpose)
         if note is not None:
             self._notes.append(note)
             self._at.append(position)
-            saved = self._history.range_tokens(position, position + 1) - note.tokens
+            saved = history.range_tokens(position, position + 1) - note.tokens
             self._saved.append(self._saved[-1] + saved)
 
 
@@ -99,23 +99,19 @@ def sent_forms(history: History, config: ContextConfig) -> Sent:
     key = ("tool_outputs", None if as_recorded else (config.tool_max_tokens, config.tool_history))
     forms: Sent | None = history.shared.get(key)
     if forms is None:
-        limit = partial(_outlined, history, config.tool_max_tokens)
-        current = Form(history, "input", _as_recorded if as_recorded else limit)
-        in_one_line = partial(_in_one_line, history)
-        earlier = Form(
-            history,
-            "tool_output",
-            _as_recorded if as_recorded else in_one_line if config.tool_history == "line" else limit,
-        )
-        forms = history.shared[key] = Sent(earlier, current, merges=not as_recorded)
+        outlined = partial(_outlined, config.tool_max_tokens)
+        current = _as_recorded if as_recorded else outlined
+        earlier = _in_one_line if not as_recorded and config.tool_history == "line" else current
+        forms = Sent(Form("tool_output", earlier), Form("input", current), merges=not as_recorded)
+        history.shared[key] = forms
     return forms
 
 
-def _as_recorded(_position: int) -> None:
+def _as_recorded(_history: History, _position: int) -> None:
     return None
 
 
-def _outlined(history: History, limit: int, position: int) -> str | None:
+def _outlined(limit: int, history: History, position: int) -> str | None:
     """The outline of an output of more than `limit` tokens."""
     if history.range_tokens(position, position + 1) <= limit:
         return None
