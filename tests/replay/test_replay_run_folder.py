@@ -30,7 +30,9 @@ REQUESTS = [
     ("conversation_id", pa.string()), ("request", pa.int32()), ("turn", pa.int32()), ("mode", pa.string()),
     ("prompt_tokens", pa.int64()), ("cached_tokens", pa.int64()), ("completion_tokens", pa.int64()),
     ("latency_s", pa.float64()), ("cost_usd", MONEY), ("cost_uncached_usd", MONEY), ("pieces", pa.int32()),
-    ("dropped_messages", pa.int32()), ("invalid", pa.list_(pa.string())), ("unsendable", pa.string()),
+    ("dropped_messages", pa.int32()), ("compressed_messages", pa.int32()), ("dropped_input", pa.int32()),
+    ("dropped_recent", pa.int32()), ("dropped_older", pa.int32()), ("dropped_documents", pa.int32()),
+    ("invalid", pa.list_(pa.string())), ("unsendable", pa.string()),
 ]  # fmt: skip
 PROBES = [
     ("conversation_id", pa.string()), ("fact_id", pa.string()), ("kind", pa.string()), ("mode", pa.string()),

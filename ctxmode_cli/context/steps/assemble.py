@@ -6,7 +6,7 @@ from ctxmode_cli.context.context import Context, Piece
 from ctxmode_cli.context.history import Frame, History, Recorded
 from ctxmode_cli.context.plan import Plan
 from ctxmode_cli.context.steps.budget import InputCut
-from ctxmode_cli.context.steps.placement import heads_and_tails
+from ctxmode_cli.context.steps.placement import head_and_tail
 from ctxmode_cli.context.steps.tool_outputs import Form, Sent, merge_copies
 
 
@@ -25,10 +25,11 @@ def assemble(
         placement: Where card and hard constraints stand: `head`, or `tail`, right before the current input.
     """
     turn_start, start = frame.input.start, plan.start
-    head, tail = heads_and_tails(plan, placement)
+    head, tail = head_and_tail(plan, placement)
     documents = () if plan.documents is None else (plan.documents,)
     pieces: tuple[Piece, ...] = frame.leading_systems + head
     pieces += documents if plan.documents_first else ()
+    pieces += () if plan.summary is None else (plan.summary,)
     if len(history.systems) > history.leading_systems:
         pieces += _systems_before(history, start)
     recorded = _history_pieces(history, plan, turn_start)

@@ -24,11 +24,10 @@ def place(plan: Plan, counter: TokenCounter, placement: str) -> Plan:
     return plan._replace(summary=told, constraints=constraints)
 
 
-def heads_and_tails(plan: Plan, placement: str) -> tuple[_Notes, _Notes]:
-    """The plan's notes: those that follow the system prompt, and those that go right before the current input."""
-    apart = tuple(note for note in (plan.constraints, plan.card) if note is not None)
-    summary = () if plan.summary is None else (plan.summary,)
-    return (apart + summary, ()) if placement == "head" else (summary, apart)
+def head_and_tail(plan: Plan, placement: str) -> tuple[_Notes, _Notes]:
+    """Card and hard constraints: what of them follows the system prompt, and what goes right before the current input."""
+    notes = tuple(note for note in (plan.constraints, plan.card) if note is not None)
+    return (notes, ()) if placement == "head" else ((), notes)
 
 
 def _note(summary: Note, purpose: str, text: str, counter: TokenCounter) -> Note:
