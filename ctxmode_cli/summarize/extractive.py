@@ -170,7 +170,10 @@ def _line(section: int, sentence: str, weight: Weight) -> _Line:
 
 
 def _new_lines(messages: Iterable[Message], known: set[str]) -> Iterator[_Line]:
-    """The sentences of user and assistant that are not known yet; the assistant's questions are left to the answers."""
+    """The sentences of user and assistant that carry anything and are not known yet.
+
+    The assistant's questions are left to the answers.
+    """
     for message in messages:
         if message.role == "tool":
             continue
@@ -184,6 +187,8 @@ def _new_lines(messages: Iterable[Message], known: set[str]) -> Iterator[_Line]:
                 continue
             known.add(text)
             weight = weigh(sentence)
+            if not weight.total:
+                continue
             section = CONSTRAINT if weight.constrains and from_user else OPEN if question or weight.opens else DECIDED
             yield _line(section, sentence, weight)
 
