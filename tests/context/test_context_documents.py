@@ -12,6 +12,7 @@ from ctxmode_cli.context.plan import Plan, State
 from ctxmode_cli.context.steps.assemble import assemble
 from ctxmode_cli.context.steps.budget import OverBudgetError, fit
 from ctxmode_cli.context.steps.documents import HEADING, documents_that_fit, recorded_documents
+from ctxmode_cli.context.steps.tool_outputs import sent_forms
 from ctxmode_cli.conversation.parse import parse_message
 from ctxmode_cli.errors import CtxmodeError
 
@@ -144,9 +145,7 @@ def test_documents_then_older_then_recent(room: int, expected: str, dropped: int
     context = session.build_context()
     assert (sent(context), context.trimmed) == (expected, room < ALL + THREE)
     assert documents_of(session) == (note(*TEXTS[: 3 - dropped]) if dropped < 3 else None)
-    history = session.history
-    plan, _ = fit(history, history.frame, session.budget, Plan(0), None, State())
-    assert plan.documents_dropped == dropped
+    assert context.documents_dropped == dropped
 
 
 @pytest.mark.parametrize(("room", "reason"), [(ALL - 25, "input"), (9, "input"), (8, "system")])
@@ -182,17 +181,17 @@ def test_documents_of_high_priority_stand_before_a_summary() -> None:
     history = manager("s u a u").history
     budget = Budget(1000, documents=DocumentLimits(first=True))
     wish = Plan(3, Note("summary", "system", "so far", 6), summarised=3)
-    plan, _ = fit(history, history.frame, budget, wish, None, State())
-    context = assemble(history, history.frame, plan, None, 3)
+    forms = sent_forms(history, ContextConfig())
+    plan, _ = fit(history, history.frame, budget, wish, None, State(), forms)
+    context = assemble(history, history.frame, plan, None, 3, forms, "head")
     assert (sent(context), context.prompt_tokens) == ("0-0 documents summary 3-3", 6 + THREE + 6 + 6 + 3)
 
 
 def test_chunks_that_were_not_chosen_are_counted() -> None:
     """Repeats and outranked chunks are counted as dropped, and the budget is not blamed for them."""
     session = manager("s u", texts=(*TEXTS, TEXTS[0]), max_documents=2)
-    history = session.history
-    plan, _ = fit(history, history.frame, session.budget, Plan(1), None, State())
-    assert (plan.documents_dropped, plan.trimmed) == (2, False)
+    context = session.build_context()
+    assert (context.documents_dropped, context.trimmed) == (2, False)
 
 
 def test_lowest_score_goes_first() -> None:
