@@ -8,6 +8,7 @@ Usage: python benchmarks/early_recall.py [CONVERSATIONS] [DATA …]
 
 import sys
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
@@ -112,18 +113,29 @@ def at_tokens(tokens: float, curve: Iterable[Point]) -> float:
 
 def main(count: int, names: list[str]) -> None:
     """Print a row for each set of conversations."""
-    print(
-        "| data | early facts | tokens a request | summary | sliding, same size | difference |\n|---|---|---|---|---|---|"
+    columns = (
+        "data",
+        "early facts",
+        "tokens a request",
+        "summary",
+        "sliding, same size",
+        "difference",
+        "with the card",
     )
+    print(f"| {' | '.join(columns)} |\n{'|---' * len(columns)}|")
     for name in names:
         setting = SETTINGS[name]
         windows = {f"{turns}": ContextConfig(mode="sliding", sliding_turns=turns) for turns in setting.windows}
-        counted = tallies(conversations(name, count), {"summary": setting.summary, **windows})
-        tally = counted.pop("summary")
+        with_card = replace(setting.summary, fact_card=True)
+        modes = {"summary": setting.summary, "with_card": with_card, **windows}
+        counted = tallies(conversations(name, count), modes)
+        tally, carded = counted.pop("summary"), counted.pop("with_card").point
         tokens, recall = tally.point
         sliding = at_tokens(tokens, [other.point for other in counted.values()])
         gained = f"{100 * (recall - sliding):+.1f} points"
-        print(f"| {name} | {tally.facts:,} | {tokens:,.0f} | {recall:.1%} | {sliding:.1%} | {gained} |", flush=True)
+        card = f"{carded.recall:.1%} for {carded.tokens:,.0f} tokens"
+        cells = (name, f"{tally.facts:,}", f"{tokens:,.0f}", f"{recall:.1%}", f"{sliding:.1%}", gained, card)
+        print(f"| {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from ctxmode_cli.context.plan import Summarizer
 from ctxmode_cli.conversation.conversation import Conversation
 from ctxmode_cli.conversation.message import Message
 from ctxmode_cli.conversation.parse import parse_conversation
+from ctxmode_cli.generate.sessions import generate_sessions
 from ctxmode_cli.replay.session import Replay, SessionReplay
 from ctxmode_cli.summarize.extractive import ExtractiveSummarizer
 
@@ -236,3 +237,27 @@ def test_nothing_of_a_session_refers_to_itself() -> None:
         gc.garbage.clear()
         gc.enable()
     assert ours == []
+
+
+@pytest.mark.parametrize("lang", ["en", "zh"])
+def test_labels_change_no_request(lang: str) -> None:
+    """No mode, step or summarizer sees a label: without them every request of every mode is the same, to the byte."""
+    config = partial(ContextConfig, model=MODEL, fact_card=True, summary_threshold=2, summary_every=1)
+    configs = {
+        **{str(mode): config(mode=mode) for mode in ContextMode},
+        "small": config(mode="summary", max_tokens=900, placement="tail", tool_priority="low", tool_max_tokens=60),
+    }
+    replay = Replay(configs, counter(), ExtractiveSummarizer(counter()), simulation())
+    for record in generate_sessions(4, 0, (lang,)):
+        assert record["facts"]
+        bare = {field: value for field, value in record.items() if field != "facts"}
+        labelled, unlabelled = (
+            replay(parse_conversation(dict(made), where="log:1", default_id="c")) for made in (record, bare)
+        )
+        for mode in configs:
+            rows = zip(labelled.modes[mode].requests, unlabelled.modes[mode].requests, strict=True)
+            for with_labels, without in rows:
+                if with_labels.context is None or without.context is None:
+                    assert with_labels == without
+                    continue
+                assert with_labels.context.messages(labelled.history) == without.context.messages(unlabelled.history)
