@@ -149,7 +149,8 @@ def test_trigger_between_parallel_results_parts_nothing(mode: str) -> None:
         result("c1", "long " * 5000),
         result("c2", "ten"),
     ]
-    settings = {"summary_trigger": "tokens", "summary_threshold": 0, "compress_ratio": 0.1, "max_tokens": 6000}
+    trigger = {"summary_trigger": "tokens", "summary_threshold": 0, "compress_ratio": 0.1}
+    settings = {**trigger, "max_tokens": 6000, "tool_max_tokens": 6000}
     wire = manager(mode, messages, **settings).build_request_messages()
     assert wire[-4:] == messages[-4:]
     assert not unpaired(wire)
