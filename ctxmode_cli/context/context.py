@@ -61,6 +61,8 @@ class Context(NamedTuple):
         return wire_form(self.pieces, history)
 
 
+PURPOSES = ("system", "card", "summary", "constraints", "history", "tool_output", "documents", "input")
+"""What a piece can be."""
 HEAD = frozenset({"system", "card", "summary", "constraints"})
 """Purposes of the pieces that stand at the head of a request, where nothing but such pieces comes before them."""
 

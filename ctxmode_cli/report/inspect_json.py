@@ -5,6 +5,7 @@ from dataclasses import asdict
 from typing import Any
 
 from ctxmode_cli import __version__
+from ctxmode_cli.context.context import PURPOSES
 from ctxmode_cli.replay.session import Replay, SessionReplay
 from ctxmode_cli.report.formats import to_json
 from ctxmode_cli.report.inspect_view import FactView, Inspection, PieceView
@@ -68,7 +69,7 @@ def _tokens(view: Inspection) -> dict[str, int | None]:
         "completion": view.completion_tokens,
         "tools": view.tools_tokens,
         "reply": view.reply_tokens,
-        **{purpose: view.tokens_of(purpose) for purpose in ("system", "summary", "history", "documents", "input")},
+        **{purpose: view.tokens_of(purpose) for purpose in PURPOSES},
         "free": None if prompt is None else view.budget.request - prompt,
     }
 

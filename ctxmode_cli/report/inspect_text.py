@@ -164,7 +164,7 @@ def _totals(view: Inspection, prompt: int, replay: Replay) -> Iterator[str]:
     parts = (
         ("system and tools", view.tools_tokens + view.tokens_of("system"), budget.system),
         ("current input", view.tokens_of("input"), budget.input),
-        ("history", view.tokens_of("history", "summary"), budget.history),
+        ("history", view.tokens_of("history", "tool_output", "summary", "card", "constraints"), budget.history),
     )
     held = [
         f"{name} {tokens:,}" + ("" if ceiling is None else f" of at most {ceiling:,}")
@@ -196,6 +196,10 @@ def _piece(page: _Page, piece: PieceView) -> None:
     if piece.start is None:
         page.line(f"{counted(piece.tokens, 'token')}, generated, as {piece.role}", prefix=_label(piece.purpose, colour))
         _note(page, piece)
+    elif piece.role:
+        prefix = _label(piece.purpose, colour)
+        prefix.append(f"{piece.start:>4} {piece.role:<10}")
+        page.line(f"[shortened] {' '.join(piece.text.split())}", prefix=prefix, lines=_PREVIEW_LINES)
     for number, message in enumerate(piece.messages):
         prefix = _label(piece.purpose if number == 0 else "", colour)
         prefix.append(f"{message.number:>4} {message.role[:9]:<10}")

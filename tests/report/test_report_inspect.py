@@ -6,6 +6,7 @@ from typing import Any
 from assumptions import simulation
 
 from ctxmode_cli.context.config import ContextConfig
+from ctxmode_cli.context.context import PURPOSES
 from ctxmode_cli.context.manager import ContextManager
 from ctxmode_cli.context.plan import SummaryRequest, SummaryResult
 from ctxmode_cli.conversation.parse import parse_conversation
@@ -189,3 +190,26 @@ def test_colours_come_only_when_asked_for() -> None:
     coloured = text(3, 80, colour=True, full=config)
     assert "\x1b[" in coloured
     assert "\x1b" not in text(3, 80, full=config)
+
+
+def test_every_token_of_a_request_is_shown() -> None:
+    """Card and shortened output stand among the pieces, which add up; the output keeps its place in the record."""
+    call = {"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    messages = [
+        {"role": "user", "content": "My name is Ann Lee."},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "content": "A line of it.\n" * 40, "tool_call_id": "c"},
+        {"role": "assistant", "content": "Thanks."},
+        {"role": "user", "content": "And?"},
+        {"role": "assistant", "content": "That is all."},
+    ]
+    view = inspected(2, {"id": "c", "messages": messages}, mode="sliding", fact_card=True)
+    assert [(piece.purpose, piece.start) for piece in view.pieces] == [
+        ("card", None),
+        ("history", 0),
+        ("tool_output", 2),
+        ("history", 3),
+        ("input", 4),
+    ]
+    assert sum(map(view.tokens_of, PURPOSES)) + view.tools_tokens + view.reply_tokens == view.prompt_tokens
+    assert view.dropped == ()
