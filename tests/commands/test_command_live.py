@@ -240,7 +240,7 @@ def test_killed_at_any_moment(ctxmode: Ctxmode, here: Path, logs: str) -> None:
         server.bodies.clear()
         draw = random.Random(20)  # noqa: S311 - moments, not secrets
         kept: set[str] = set()
-        for moment in sorted(draw.sample(range(1, len(whole)), 5)):
+        for moment in sorted(draw.choices(range(1, len(whole)), k=20)):
             process = subprocess.Popen([sys.executable, "-m", "ctxmode_cli", *run], stderr=subprocess.DEVNULL)
             wait_until(lambda moment=moment: len(server.times) >= moment, seconds=60)
             time.sleep(draw.random() / 50)
@@ -253,4 +253,4 @@ def test_killed_at_any_moment(ctxmode: Ctxmode, here: Path, logs: str) -> None:
         assert server.times.keys() == whole.keys()
         # Only a call that was under way when its run was killed is made again: at most one for each thread and kill.
         assert kept
-        assert sum(server.times.values()) - len(whole) <= 2 * 5
+        assert sum(server.times.values()) - len(whole) <= 2 * 20
