@@ -46,11 +46,11 @@ def replay_and_report(
     """
     wiring = Wiring.of(modes, baseline, settings, options)  # what is wrong with it is told before anything is read
     source = Source(data, options)
-    refuse_inputs(source.inputs, [*(options.output or ()), *([options.audit] if options.audit else ())])
+    audit = [options.audit] if options.audit else []
+    refuse_inputs(source.inputs, [*(options.output or ()), *audit])
     with ExitStack() as stack:
         outputs = open_outputs(options.output or (), stack, EXTENSIONS, wiring.simulation)
-
-        audits = open_outputs([options.audit] if options.audit else (), stack, {".jsonl": "jsonl"}).files
+        audits = open_outputs(audit, stack, {".jsonl": "jsonl"}).files
 
         def keep(session: SessionReplay) -> None:
             for folder in outputs.folders:

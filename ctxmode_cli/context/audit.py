@@ -48,7 +48,7 @@ class AuditLine(NamedTuple):
 
 def missing(context: Context) -> Iterator[Missing]:
     """The recorded messages that a context does not send, in order."""
-    turn_start = _turn_start(context)
+    turn_start = context.turn_start
     for start, stop in _gaps(context):
         marks = (at for at in (context.summarised, context.wanted, turn_start) if start < at < stop)
         for begin, end in pairwise(sorted({start, stop, *marks})):
@@ -87,7 +87,7 @@ def _sent(context: Context, history: History) -> Iterator[AuditLine]:
 
 def _left_out(context: Context, history: History) -> Iterator[AuditLine]:
     told = sum(piece.tokens for piece in context.pieces if piece.purpose in {"summary", "constraints"})
-    recent = _recent_start(history, _turn_start(context))
+    recent = _recent_start(history, context.turn_start)
     for why, start, stop in missing(context):
         tokens = history.range_tokens(start, stop)
         if why == "summary":
@@ -121,11 +121,6 @@ def _why(position: int, context: Context, turn_start: int) -> str:
     if position < context.summarised:
         return "summary"
     return "budget" if position >= context.wanted else "window"
-
-
-def _turn_start(context: Context) -> int:
-    """Where the current input starts: its first user message is always sent."""
-    return next(span(piece)[0] for piece in context.pieces if piece.purpose == "input")
 
 
 def _recent_start(history: History, turn_start: int) -> int:

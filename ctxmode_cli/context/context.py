@@ -47,6 +47,11 @@ class Context(NamedTuple):
     documents_dropped: int = 0
     """Chunks of the current turn's documents that are not sent."""
 
+    @property
+    def turn_start(self) -> int:
+        """Where the current input starts: its first user message is always sent."""
+        return next(span(piece)[0] for piece in self.pieces if piece.purpose == "input")
+
     def sent_messages(self) -> int:
         """How many recorded messages are sent, as recorded or shortened."""
         return sum(stop - start for start, stop in map(span, self.pieces))

@@ -1,6 +1,9 @@
 """Splitting text into sentences, Chinese and English, and telling which of the two a text is."""
 
 import re
+from collections.abc import Iterable
+
+from ctxmode_cli.conversation.message import Message, content_text
 
 # The pattern begins with what is found quickest; what stands before is looked at only there.
 _FULL_STOP = re.compile(
@@ -32,3 +35,9 @@ def sentences(text: str) -> list[str]:
 def is_chinese(text: str) -> bool:
     """Whether `text` has at least as many Chinese characters as Latin words."""
     return len(_HAN.findall(text)) >= max(1, len(_LATIN_WORD.findall(text)))
+
+
+def language_of(messages: Iterable[Message]) -> str:
+    """The language that the user speaks in these messages: "zh" or "en"."""
+    spoken = " ".join(content_text(message.content) for message in messages if message.role == "user")
+    return "zh" if is_chinese(spoken) else "en"

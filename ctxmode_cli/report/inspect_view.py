@@ -228,8 +228,7 @@ def _dropped(context: Context, history: History) -> Iterator[Dropped]:
     for why, start, stop in missing(context):
         yield Dropped(why, start, stop, history.range_tokens(start, stop))
     if context.documents_dropped:
-        turn_start = next(span(piece)[0] for piece in context.pieces if piece.purpose == "input")
-        yield Dropped("documents", turn_start, context.length, None)
+        yield Dropped("documents", context.turn_start, context.length, None)
 
 
 def _fact(score: Score, context: Context | None, session: SessionReplay) -> FactView:

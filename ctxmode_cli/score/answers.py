@@ -19,10 +19,9 @@ from ctxmode_cli.context.card import card_data
 from ctxmode_cli.context.context import Context
 from ctxmode_cli.context.history import History
 from ctxmode_cli.conversation.conversation import Conversation, Fact
-from ctxmode_cli.conversation.message import content_text
 from ctxmode_cli.data import data_file
 from ctxmode_cli.language.matching import FactMatcher
-from ctxmode_cli.language.sentences import is_chinese
+from ctxmode_cli.language.sentences import language_of
 from ctxmode_cli.score.position import Ints
 from ctxmode_cli.score.scores import FAILED, NOT_ASKED, Probes
 
@@ -119,8 +118,7 @@ def _language(conversation: Conversation) -> str:
     """The record's language, else the user's."""
     if conversation.lang:
         return "zh" if conversation.lang.lower().startswith("zh") else "en"
-    spoken = " ".join(content_text(message.content) for message in conversation.messages if message.role == "user")
-    return "zh" if is_chinese(spoken) else "en"
+    return language_of(conversation.messages)
 
 
 def _drawn(conversation: Conversation, probes: Probes, answering: Answering) -> list[int]:

@@ -7,8 +7,7 @@ from importlib.resources import files
 from string import Template
 
 from ctxmode_cli.context.plan import SummaryError, SummaryRequest
-from ctxmode_cli.conversation.message import content_text
-from ctxmode_cli.language.sentences import is_chinese
+from ctxmode_cli.language.sentences import language_of
 
 LANGUAGES = ("en", "zh")
 
@@ -57,8 +56,7 @@ def language(request: SummaryRequest) -> str:
     """The language of a summary: the running summary's own, or else the user's."""
     if request.previous is not None:
         return "zh" if request.previous.startswith(wording("zh").title) else "en"
-    spoken = " ".join(content_text(message.content) for message in request.messages if message.role == "user")
-    return "zh" if is_chinese(spoken) else "en"
+    return language_of(request.messages)
 
 
 def over_window(request: SummaryRequest, prompt_tokens: int) -> int:

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from endpoint import KEY
 
 from ctxmode_cli.commands.main import main
 
@@ -31,6 +32,12 @@ def ctxmode(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch)
         return Result(exited.value.code or 0, *capsys.readouterr())
 
     return run
+
+
+@pytest.fixture
+def key(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A key for a scripted endpoint."""
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
 
 @pytest.fixture

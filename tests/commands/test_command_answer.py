@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 from conftest import Ctxmode
-from endpoint import KEY, Endpoint, Reply, endpoint
+from endpoint import Endpoint, Reply, endpoint
 
 CONVERSATIONS = 6
 ADDRESS = "1 Elm St"
@@ -20,9 +20,7 @@ def reader(body: dict[str, Any], _number: int) -> Reply:
     return Reply(ADDRESS if ADDRESS in told else "I do not know.")
 
 
-@pytest.fixture(autouse=True)
-def key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+pytestmark = pytest.mark.usefixtures("key")
 
 
 @pytest.fixture

@@ -25,9 +25,7 @@ def script(body: dict[str, Any], _number: int) -> Reply:
     return Reply("\n".join(f"- {line[:60]}" for line in lines[-5:]), wait_s=0.005)
 
 
-@pytest.fixture(autouse=True)
-def key(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+pytestmark = pytest.mark.usefixtures("key")
 
 
 @pytest.fixture

@@ -7,8 +7,7 @@ from ctxmode_cli.context.card import Card, CardFact, update, write
 from ctxmode_cli.context.card_facts import FactExtractor
 from ctxmode_cli.context.history import History, Note
 from ctxmode_cli.context.plan import State
-from ctxmode_cli.conversation.message import content_text
-from ctxmode_cli.language.sentences import is_chinese
+from ctxmode_cli.language.sentences import language_of
 from ctxmode_cli.tokens.counter import TokenCounter
 
 
@@ -39,7 +38,7 @@ class FactCard:
     def note(self, card: Card, history: History) -> Note | None:
         """The card as it is sent, in the language of the user's first words; None for an empty one."""
         first = next((message for message in history.messages if message.role == "user"), None)
-        lang = "zh" if first is not None and is_chinese(content_text(first.content)) else "en"
+        lang = language_of([first] if first else [])
         text, _ = write(card, lang=lang, limit=self._limit, count=self._line_tokens)
         return (
             Note("card", "system", text, self._counter.generated("system", self._counter.text(text))) if text else None

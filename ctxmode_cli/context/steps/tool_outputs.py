@@ -1,7 +1,7 @@
 """Tool outputs: over the limit to key paths and statistics, in earlier turns to one line, repeated ones to a reference."""
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
 
@@ -57,16 +57,8 @@ class Form:
     def split(self, history: History, piece: Recorded) -> Iterator[Piece]:
         """A range of recorded messages, with what stands for its shortened outputs as pieces of their own."""
         self._read_up_to(history, piece.stop)
-        range_tokens = history.range_tokens
-        start = piece.start
-        within = slice(bisect_left(self._at, piece.start), bisect_left(self._at, piece.stop))
-        for note, at in zip(self._notes[within], self._at[within], strict=True):
-            if start < at:
-                yield piece._replace(start=start, stop=at, tokens=range_tokens(start, at))
-            yield note
-            start = at + 1
-        if start < piece.stop:
-            yield piece._replace(start=start, tokens=range_tokens(start, piece.stop))
+        first, last = bisect_left(self._at, piece.start), bisect_left(self._at, piece.stop)
+        return _split(history, piece, self._notes[first:last])
 
     def _read_up_to(self, history: History, stop: int) -> None:
         outputs = history.tool_outputs
@@ -82,6 +74,19 @@ class Form:
             self._at.append(position)
             saved = history.range_tokens(position, position + 1) - note.tokens
             self._saved.append(self._saved[-1] + saved)
+
+
+def _split(history: History, piece: Recorded, notes: Iterable[Note]) -> Iterator[Piece]:
+    """A range of recorded messages with each of `notes` in the place of the output that it replaces; they rise."""
+    start = piece.start
+    for note in notes:
+        at, after = span(note)
+        if start < at:
+            yield piece._replace(start=start, stop=at, tokens=history.range_tokens(start, at))
+        yield note
+        start = after
+    if start < piece.stop:
+        yield piece._replace(start=start, tokens=history.range_tokens(start, piece.stop))
 
 
 def replacement(history: History, position: int, text: str, purpose: str) -> Note | None:
@@ -134,9 +139,11 @@ def _called(history: History, position: int) -> tuple[str, str]:
 
 
 class _Copies:
-    """Which tool outputs say what an earlier one said."""
+    """Which tool outputs say what an earlier one said, and the references that stand for them."""
 
     def __init__(self) -> None:
+        self.references: dict[tuple[int, str], Note | None] = {}
+        """By position and purpose, as far as they were needed; None where none is shorter."""
         self.earlier: dict[int, int] = {}
         """By position, that of the last output before it with the same text."""
         self._last: dict[str, int] = {}
@@ -173,8 +180,12 @@ def merge_copies(pieces: tuple[Piece, ...], history: History) -> tuple[Piece, ..
     for position, text in texts.items():
         earlier = copies.earlier.get(position)
         if earlier in texts and texts[earlier] == text:
-            purpose = "input" if position >= history.turn_start else "tool_output"
-            notes[position] = _reference(history, position, purpose)
+            key = position, "input" if position >= history.turn_start else "tool_output"
+            if key not in copies.references:
+                copies.references[key] = _reference(history, *key)
+            note = copies.references[key]
+            if note is not None:
+                notes[position] = note
     return tuple(part for piece in pieces for part in _with_references(piece, notes, history))
 
 
@@ -187,17 +198,9 @@ def _reference(history: History, position: int, purpose: str) -> Note | None:
     return replacement(history, position, said, purpose)
 
 
-def _with_references(piece: Piece, notes: Mapping[int, Note | None], history: History) -> Iterator[Piece]:
+def _with_references(piece: Piece, notes: Mapping[int, Note], history: History) -> Iterable[Piece]:
     """A piece, its outputs that `notes` have a reference for as pieces of their own."""
     start, stop = span(piece)
     if isinstance(piece, Note):
-        yield notes.get(start) or piece if start < stop else piece
-        return
-    for position, note in notes.items():
-        if note is not None and start <= position < stop:
-            if start < position:
-                yield piece._replace(start=start, stop=position, tokens=history.range_tokens(start, position))
-            yield note
-            start = position + 1
-    if start < stop:
-        yield piece._replace(start=start, tokens=history.range_tokens(start, stop))
+        return (notes.get(start, piece) if start < stop else piece,)
+    return _split(history, piece, (note for at, note in notes.items() if start <= at < stop))
