@@ -115,6 +115,8 @@ class Grammar:
     personas: tuple[Node, ...]
     rules: tuple[Node, ...]
     """Policy rules of the system prompt."""
+    tools: tuple[Mapping[str, Any], ...]
+    """Schemas of all functions that the agent has, whether it calls them or not."""
     plan: Mapping[str, Any]
     """Lengths, distances and chances of a session, as in `plan.toml`."""
 
@@ -155,6 +157,7 @@ class _Reader:
             aside=self._phrases["aside"],
             personas=tuple(self._template(table) for table in system["persona"]),
             rules=tuple(self._template(table) for table in system["rule"]),
+            tools=tuple(tool.schema for tool in self._tools.values()),
             plan=_toml("plan.toml"),
         )
 

@@ -71,7 +71,6 @@ class Script:
         self.messages: list[dict[str, Any]] = []
         self.facts: list[StatedFact] = []
         self.live: dict[str, StatedFact] = {}
-        self.tools: dict[str, Mapping[str, Any]] = {}
 
     @property
     def known(self) -> Collection[str]:
@@ -123,7 +122,6 @@ class Script:
     def _write_calls(self, group: tuple[Call, ...]) -> None:
         calls = []
         for call in group:
-            self.tools[call.tool.name] = call.tool.schema
             arguments = json.dumps(self._fill(call.arguments), ensure_ascii=False)
             function = {"name": call.tool.name, "arguments": arguments}
             calls.append({"id": f"call_{self._rng.getrandbits(64):016x}", "type": "function", "function": function})

@@ -43,7 +43,7 @@ def _session(grammar: Grammar, seed: int, index: int) -> dict[str, Any]:
         "lang": grammar.lang,
         "source": "generated",
         "tags": director.scenarios,
-        "tools": list(script.tools.values()),
+        "tools": list(grammar.tools),
         "messages": script.messages,
         "facts": [_fact_record(fact, grammar, script) for fact in script.facts],
     }
