@@ -21,11 +21,15 @@ from hypothesis import strategies as st
 from slow_reference import recount
 
 from ctxmode_cli.context.audit import audit, dropped_by_class
+from ctxmode_cli.context.card import CardFact
+from ctxmode_cli.context.card_facts import extract_card_facts
 from ctxmode_cli.context.config import ContextConfig
 from ctxmode_cli.context.history import Note, Recorded
 from ctxmode_cli.context.manager import ContextManager
 from ctxmode_cli.context.steps.budget import OverBudgetError
 from ctxmode_cli.context.validity import mode_faults
+from ctxmode_cli.conversation.message import Message
+from ctxmode_cli.conversation.parse import parse_message
 
 FORECAST = json.dumps(
     {"city": "Beijing", "condition": "多云", "temp_c": 20, "hours": [{"h": h, "t": h % 9} for h in range(60)]}
@@ -166,6 +170,26 @@ def test_a_fact_is_on_the_card_from_the_next_turn_on() -> None:
     assert "Ann Lee" in wire[1]["content"]
     assert "no pet recommendations" in wire[1]["content"]
     assert len(manager([system, SAID[0]], fact_card=True).build_request_messages()) == 2
+
+
+def test_each_message_is_read_for_the_card_once() -> None:
+    """By whatever manager makes the requests of a session, however often: when its turn is over."""
+    read = []
+
+    def extractor(message: Message, position: int) -> list[CardFact]:
+        read.append(position)
+        return extract_card_facts(message, position)
+
+    first = ContextManager(ContextConfig(model=MODEL, fact_card=True), extractor=extractor)
+    for message in SAID[:3]:
+        first.append(message)
+    assert first.build_context() == first.build_context()
+    assert read == [0, 1]
+    history = history_of([*first.history.messages, *map(parse_message, SAID[3:])])
+    second = ContextManager(first.config, extractor=extractor, history=history, state=first.state)
+    second.build_context()
+    assert read == [0, 1, 2, 3]
+    assert second.card == first.card
 
 
 def test_the_card_moves_to_the_tail() -> None:
