@@ -24,6 +24,7 @@ from ctxmode_cli.context.audit import audit, dropped_by_class
 from ctxmode_cli.context.card import CardFact
 from ctxmode_cli.context.card_facts import extract_card_facts
 from ctxmode_cli.context.config import ContextConfig
+from ctxmode_cli.context.context import Context
 from ctxmode_cli.context.history import Note, Recorded
 from ctxmode_cli.context.manager import ContextManager
 from ctxmode_cli.context.steps.budget import OverBudgetError
@@ -65,6 +66,11 @@ def manager(messages: list[dict[str, Any]], **settings: Any) -> ContextManager:
 WEATHER = [user("weather?"), *looked(FORECAST), reply("Cloudy, 20 degrees."), user("and then?")]
 
 
+def outlines(context: Context) -> list[str]:
+    """What stands in place of tool outputs."""
+    return [piece.text for piece in context.pieces if isinstance(piece, Note) and piece.replaces is not None]
+
+
 def test_an_output_of_an_earlier_turn_becomes_one_line() -> None:
     """Whole in its own turn, one line with its shallow values from the next turn on, as the answer to the same call."""
     live = manager(WEATHER[:3]).build_request_messages()
@@ -91,6 +97,18 @@ def test_an_output_over_the_limit_becomes_an_outline_in_its_own_turn() -> None:
     assert counter().text(outlined) <= 100
     assert "hours" in outlined
     assert "多云" in outlined
+
+
+def test_an_output_is_outlined_once() -> None:
+    """The same text serves its own turn and later ones, and every mode of the same limit on the same history."""
+    made = manager(WEATHER[:3], tool_max_tokens=100, tool_history="full")
+    other = ContextManager(replace(made.config, tool_history="line"), history=made.history)
+    current = outlines(made.build_context())
+    assert len(current) == 1
+    assert outlines(other.build_context())[0] is current[0]
+    for message in WEATHER[3:]:
+        made.append(message)
+    assert outlines(made.build_context())[0] is current[0]
 
 
 def test_a_short_output_stays_as_it_is() -> None:

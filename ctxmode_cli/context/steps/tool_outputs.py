@@ -117,12 +117,15 @@ def _as_recorded(_history: History, _position: int) -> None:
 
 
 def _outlined(limit: int, history: History, position: int) -> str | None:
-    """The outline of an output of more than `limit` tokens."""
+    """The outline of an output of more than `limit` tokens, made once however many forms and modes ask for it."""
     if history.range_tokens(position, position + 1) <= limit:
         return None
-    message, counter = history.messages[position], history.counter
-    text = content_text(message.content)
-    return outline(text, limit, counter.text) if counter.text(text) > limit else None
+    key = outline, limit, position
+    if key not in history.shared:
+        text, count = content_text(history.messages[position].content), history.counter.text
+        history.shared[key] = outline(text, limit, count) if count(text) > limit else None
+    outlined: str | None = history.shared[key]
+    return outlined
 
 
 def _in_one_line(history: History, position: int) -> str | None:
