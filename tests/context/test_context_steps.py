@@ -147,6 +147,16 @@ def test_a_copy_whose_first_is_not_sent_goes_in_whole() -> None:
     assert (kept[2]["content"], kept[-1]["content"] == SOURCE) == (SOURCE, False)
 
 
+def test_a_copy_that_is_shorter_than_a_reference_stays() -> None:
+    """An outline of a few tokens says more than that it is the same, and a reference never takes a request over its budget."""
+    same = [user("a"), *looked(FORECAST, "c1"), *looked(FORECAST, "c2")]
+    wire = manager(same, tool_max_tokens=8).build_request_messages()
+    assert wire[4]["content"] == wire[2]["content"] != FORECAST
+    tokens = recount(wire, ())
+    brim = manager(same, tool_max_tokens=8, max_tokens=tokens, reserved_output=WINDOW - tokens)
+    assert brim.build_context().prompt_tokens == tokens
+
+
 TALK = [
     user("my order is SO-1"),
     *looked("x " * 200, "c1"),

@@ -167,27 +167,32 @@ class _Copies:
 def merge_copies(pieces: tuple[Piece, ...], history: History) -> tuple[Piece, ...]:
     """The pieces with a reference in place of each tool output that another one before it in the request says alike.
 
-    Only what is sent counts: where the window has lost the first copy, the next one goes in whole.
+    Only what is sent counts: where the window has lost the first copy, the next one goes in whole, and where that takes
+    no more tokens than a reference, it stays.
     """
     copies: _Copies = history.shared.setdefault(_Copies, _Copies())
     copies.read(history)
     if not copies.earlier:
         return pieces
     involved = sorted({*copies.earlier, *copies.earlier.values()})
-    texts: dict[int, str | None] = {}
+    as_sent: dict[int, tuple[str | None, int]] = {}
+    """By position: the text in the output's place, None for the output itself, and the tokens that it takes."""
     for piece in pieces:
         start, stop = span(piece)
         for position in involved[bisect_left(involved, start) : bisect_left(involved, stop)]:
-            texts[position] = piece.text if isinstance(piece, Note) else None
+            if isinstance(piece, Note):
+                as_sent[position] = piece.text, piece.tokens
+            else:
+                as_sent[position] = None, history.range_tokens(position, position + 1)
     notes = {}
-    for position, text in texts.items():
+    for position, (text, tokens) in as_sent.items():
         earlier = copies.earlier.get(position)
-        if earlier in texts and texts[earlier] == text:
+        if earlier in as_sent and as_sent[earlier][0] == text:
             key = position, "input" if position >= history.turn_start else "tool_output"
             if key not in copies.references:
                 copies.references[key] = _reference(history, *key)
             note = copies.references[key]
-            if note is not None:
+            if note is not None and note.tokens < tokens:
                 notes[position] = note
     return tuple(part for piece in pieces for part in _with_references(piece, notes, history))
 
