@@ -67,7 +67,7 @@ class State(NamedTuple):
     card_note: Note | None = None
     """The same as it is sent; None while it is empty."""
     card_stop: int = 0
-    """The messages before this position have been read for it."""
+    """The messages before this position have been read for it: none is read twice."""
     corrections: Corrections = Corrections()
     """A person's corrections of the summary."""
 

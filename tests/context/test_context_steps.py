@@ -21,11 +21,16 @@ from hypothesis import strategies as st
 from slow_reference import recount
 
 from ctxmode_cli.context.audit import audit, dropped_by_class
+from ctxmode_cli.context.card import CardFact
+from ctxmode_cli.context.card_facts import extract_card_facts
 from ctxmode_cli.context.config import ContextConfig
+from ctxmode_cli.context.context import Context
 from ctxmode_cli.context.history import Note, Recorded
 from ctxmode_cli.context.manager import ContextManager
 from ctxmode_cli.context.steps.budget import OverBudgetError
 from ctxmode_cli.context.validity import mode_faults
+from ctxmode_cli.conversation.message import Message
+from ctxmode_cli.conversation.parse import parse_message
 
 FORECAST = json.dumps(
     {"city": "Beijing", "condition": "多云", "temp_c": 20, "hours": [{"h": h, "t": h % 9} for h in range(60)]}
@@ -61,6 +66,11 @@ def manager(messages: list[dict[str, Any]], **settings: Any) -> ContextManager:
 WEATHER = [user("weather?"), *looked(FORECAST), reply("Cloudy, 20 degrees."), user("and then?")]
 
 
+def outlines(context: Context) -> list[str]:
+    """What stands in place of tool outputs."""
+    return [piece.text for piece in context.pieces if isinstance(piece, Note) and piece.replaces is not None]
+
+
 def test_an_output_of_an_earlier_turn_becomes_one_line() -> None:
     """Whole in its own turn, one line with its shallow values from the next turn on, as the answer to the same call."""
     live = manager(WEATHER[:3]).build_request_messages()
@@ -87,6 +97,18 @@ def test_an_output_over_the_limit_becomes_an_outline_in_its_own_turn() -> None:
     assert counter().text(outlined) <= 100
     assert "hours" in outlined
     assert "多云" in outlined
+
+
+def test_an_output_is_outlined_once() -> None:
+    """The same text serves its own turn and later ones, and every mode of the same limit on the same history."""
+    made = manager(WEATHER[:3], tool_max_tokens=100, tool_history="full")
+    other = ContextManager(replace(made.config, tool_history="line"), history=made.history)
+    current = outlines(made.build_context())
+    assert len(current) == 1
+    assert outlines(other.build_context())[0] is current[0]
+    for message in WEATHER[3:]:
+        made.append(message)
+    assert outlines(made.build_context())[0] is current[0]
 
 
 def test_a_short_output_stays_as_it_is() -> None:
@@ -123,6 +145,16 @@ def test_a_copy_whose_first_is_not_sent_goes_in_whole() -> None:
     assert manager(messages, mode="zero", tool_history="full").build_request_messages()[-1]["content"] == SOURCE
     kept = manager(messages, tool_history="full").build_request_messages()
     assert (kept[2]["content"], kept[-1]["content"] == SOURCE) == (SOURCE, False)
+
+
+def test_a_copy_that_is_shorter_than_a_reference_stays() -> None:
+    """An outline of a few tokens says more than that it is the same, and a reference never takes a request over its budget."""
+    same = [user("a"), *looked(FORECAST, "c1"), *looked(FORECAST, "c2")]
+    wire = manager(same, tool_max_tokens=8).build_request_messages()
+    assert wire[4]["content"] == wire[2]["content"] != FORECAST
+    tokens = recount(wire, ())
+    brim = manager(same, tool_max_tokens=8, max_tokens=tokens, reserved_output=WINDOW - tokens)
+    assert brim.build_context().prompt_tokens == tokens
 
 
 TALK = [
@@ -166,6 +198,26 @@ def test_a_fact_is_on_the_card_from_the_next_turn_on() -> None:
     assert "Ann Lee" in wire[1]["content"]
     assert "no pet recommendations" in wire[1]["content"]
     assert len(manager([system, SAID[0]], fact_card=True).build_request_messages()) == 2
+
+
+def test_each_message_is_read_for_the_card_once() -> None:
+    """By whatever manager makes the requests of a session, however often: when its turn is over."""
+    read = []
+
+    def extractor(message: Message, position: int) -> list[CardFact]:
+        read.append(position)
+        return extract_card_facts(message, position)
+
+    first = ContextManager(ContextConfig(model=MODEL, fact_card=True), extractor=extractor)
+    for message in SAID[:3]:
+        first.append(message)
+    assert first.build_context() == first.build_context()
+    assert read == [0, 1]
+    history = history_of([*first.history.messages, *map(parse_message, SAID[3:])])
+    second = ContextManager(first.config, extractor=extractor, history=history, state=first.state)
+    second.build_context()
+    assert read == [0, 1, 2, 3]
+    assert second.card == first.card
 
 
 def test_the_card_moves_to_the_tail() -> None:

@@ -117,12 +117,15 @@ def _as_recorded(_history: History, _position: int) -> None:
 
 
 def _outlined(limit: int, history: History, position: int) -> str | None:
-    """The outline of an output of more than `limit` tokens."""
+    """The outline of an output of more than `limit` tokens, made once however many forms and modes ask for it."""
     if history.range_tokens(position, position + 1) <= limit:
         return None
-    message, counter = history.messages[position], history.counter
-    text = content_text(message.content)
-    return outline(text, limit, counter.text) if counter.text(text) > limit else None
+    key = outline, limit, position
+    if key not in history.shared:
+        text, count = content_text(history.messages[position].content), history.counter.text
+        history.shared[key] = outline(text, limit, count) if count(text) > limit else None
+    outlined: str | None = history.shared[key]
+    return outlined
 
 
 def _in_one_line(history: History, position: int) -> str | None:
@@ -164,27 +167,32 @@ class _Copies:
 def merge_copies(pieces: tuple[Piece, ...], history: History) -> tuple[Piece, ...]:
     """The pieces with a reference in place of each tool output that another one before it in the request says alike.
 
-    Only what is sent counts: where the window has lost the first copy, the next one goes in whole.
+    Only what is sent counts: where the window has lost the first copy, the next one goes in whole, and where that takes
+    no more tokens than a reference, it stays.
     """
     copies: _Copies = history.shared.setdefault(_Copies, _Copies())
     copies.read(history)
     if not copies.earlier:
         return pieces
     involved = sorted({*copies.earlier, *copies.earlier.values()})
-    texts: dict[int, str | None] = {}
+    as_sent: dict[int, tuple[str | None, int]] = {}
+    """By position: the text in the output's place, None for the output itself, and the tokens that it takes."""
     for piece in pieces:
         start, stop = span(piece)
         for position in involved[bisect_left(involved, start) : bisect_left(involved, stop)]:
-            texts[position] = piece.text if isinstance(piece, Note) else None
+            if isinstance(piece, Note):
+                as_sent[position] = piece.text, piece.tokens
+            else:
+                as_sent[position] = None, history.range_tokens(position, position + 1)
     notes = {}
-    for position, text in texts.items():
+    for position, (text, tokens) in as_sent.items():
         earlier = copies.earlier.get(position)
-        if earlier in texts and texts[earlier] == text:
+        if earlier in as_sent and as_sent[earlier][0] == text:
             key = position, "input" if position >= history.turn_start else "tool_output"
             if key not in copies.references:
                 copies.references[key] = _reference(history, *key)
             note = copies.references[key]
-            if note is not None:
+            if note is not None and note.tokens < tokens:
                 notes[position] = note
     return tuple(part for piece in pieces for part in _with_references(piece, notes, history))
 
