@@ -1,27 +1,16 @@
 """The live summarizer: a model behind an OpenAI-compatible endpoint writes the summary."""
 
-import hashlib
 from bisect import bisect_left
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import count
-from threading import Lock
 from typing import Any, NamedTuple
 
 from ctxmode_cli.context.plan import SummaryError, SummaryRequest, SummaryResult
 from ctxmode_cli.conversation.message import Message, content_text
-from ctxmode_cli.llm import Completion, Llm, LlmError
+from ctxmode_cli.language.tagged import between_tags
+from ctxmode_cli.llm import ChatModel, Completion, Failures, LlmError
 from ctxmode_cli.summarize.wording import Wording, language, over_window, over_window_error, wording
 from ctxmode_cli.tokens.counter import TokenCounter
-
-_CODE_DIGITS = 8
-_FAULTS = {
-    "length": "is cut off at its limit",
-    "content_filter": "is held back by a filter",
-    "refusal": "is a refusal",
-}
-"""Ends of an answer that make it no summary."""
 
 
 class _Call(NamedTuple):
@@ -47,11 +36,10 @@ class OpenAiSummarizer:
         counter: That of the session's model: counts the summary's text, which goes into its requests.
     """
 
-    def __init__(self, models: Mapping[str, Llm], counter: TokenCounter) -> None:
+    def __init__(self, models: Mapping[str, ChatModel], counter: TokenCounter) -> None:
         self._models = models
         self._counter = counter
-        self._counting = Lock()
-        self.failures: Counter[str] = Counter()
+        self.failures = Failures()
         """How often a summary could not be had, by what was wrong."""
 
     def __call__(self, request: SummaryRequest) -> SummaryResult:
@@ -66,8 +54,7 @@ class OpenAiSummarizer:
             return self._summary(request)
         except SummaryError as error:
             if not error.over_by:  # else it is asked for again, with less to tell
-                with self._counting:
-                    self.failures[str(error)] += 1
+                self.failures.add(str(error))
             raise
 
     def _summary(self, request: SummaryRequest) -> SummaryResult:
@@ -94,8 +81,8 @@ class OpenAiSummarizer:
 
 def _fault(answer: Completion, text_tokens: int, target_tokens: int) -> str | None:
     """Why an answer is no summary; None where it is one."""
-    if answer.finish in _FAULTS:
-        return _FAULTS[answer.finish]
+    if answer.fault is not None:
+        return answer.fault
     if not answer.text.strip():
         return "is empty"
     if text_tokens > target_tokens:
@@ -140,16 +127,8 @@ def _between_tags(request: SummaryRequest, words: Wording) -> str:
     """The last summary and the messages, each between tags that nothing in them can close."""
     previous = (request.previous or "").removeprefix(words.title).strip()
     conversation = "\n".join(line for message in request.messages for line in _labelled(message))
-    code = _absent_code(f"{previous}\n{conversation}")
     parts = {"summary": previous, "conversation": conversation}
-    return "\n".join(f"<{name}-{code}>\n{text}\n</{name}-{code}>" for name, text in parts.items() if text)
-
-
-def _absent_code(text: str) -> str:
-    """A code that does not occur in a text, and is always the same for it."""
-    data = text.encode("utf-8", "surrogatepass")
-    digests = (hashlib.sha256(b"%d %b" % (attempt, data)).hexdigest() for attempt in count())
-    return next(code for code in (digest[:_CODE_DIGITS] for digest in digests) if code not in text)
+    return between_tags({name: text for name, text in parts.items() if text})
 
 
 def _labelled(message: Message) -> Iterator[str]:

@@ -163,19 +163,6 @@ def test_code_of_the_tags_never_occurs_in_them(texts: list[str]) -> None:
     assert told.count(told[len("<conversation-") : len("<conversation-") + 8]) == 2
 
 
-def test_code_that_occurs_is_not_taken() -> None:
-    """A conversation that holds the code which it would have gets another one."""
-    from ctxmode_cli.summarize import openai
-
-    text = "hello"
-    first = openai._absent_code(text)
-    known = {openai._absent_code(f"{text} {number}") for number in range(4)}
-    assert len({first, *known}) == 5
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(openai, "_CODE_DIGITS", 1)
-        assert openai._absent_code("0123456789abcde") == "f"
-
-
 def test_prompt_says_that_the_conversation_is_data() -> None:
     """Both languages and both places of the conversation have the rules, and say that nothing in it gives orders."""
     for words, data, rule in ((EN, "is data", "never guessed"), (ZH, "都是资料", "绝不猜测")):
