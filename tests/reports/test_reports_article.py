@@ -1,0 +1,66 @@
+"""The report's figures are those of this version: its reduced ones are made anew, its page is made of its files."""
+
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+ARTICLE = ROOT / "reports" / "article"
+UNCOMPARED = {"version", "date", "source"}
+"""Keys whose values change with a release of this package or of the price library, and no figure with them."""
+
+
+@pytest.fixture(scope="module")
+def runner() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("run_article", ARTICLE / "run.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # dataclasses look up the module of their annotations
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The reduced figures, made now."""
+    folder = tmp_path_factory.mktemp("reduced")
+    subprocess.run([sys.executable, str(ARTICLE / "run.py"), "--reduced", "--into", str(folder)], check=True)
+    return folder
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def compared(path: Path) -> Any:
+    """What is compared of a file: the bytes, or of JSON all but what a release changes."""
+    if path.suffix != ".json":
+        return path.read_bytes()
+    return without(json.loads(path.read_text(encoding="utf-8")))
+
+
+def without(node: Any) -> Any:
+    if isinstance(node, dict):
+        return {key: without(value) for key, value in node.items() if key not in UNCOMPARED}
+    return [without(value) for value in node] if isinstance(node, list) else node
+
+
+def test_the_reduced_figures_come_out_as_they_are_kept(made: Path) -> None:
+    """Every kept file is written again, with the same content; after a change, run `make article-reduced`."""
+    assert names(made) == names(ARTICLE / "reduced")
+    for name in names(made):
+        assert compared(made / name) == compared(ARTICLE / "reduced" / name), name
+
+
+def test_the_page_shows_the_numbers_of_the_full_run(runner: ModuleType) -> None:
+    """Nothing between the page's markers is typed: made again from the kept files, the page is the same."""
+    figures, numbers = runner.read_figures("full")
+    page = (ARTICLE / "README.md").read_text(encoding="utf-8")
+    assert runner.with_results(page, figures, numbers, ARTICLE / "full") == page
