@@ -146,7 +146,7 @@ class ReplayOptions:
     format: Annotated[OutputFormat, typer.Option(help="Form of the result on stdout.")] = "table"
     output: Annotated[
         list[str] | None,
-        typer.Option("--output", "-o", help="Also write FILE (.json .jsonl .csv .md), or a run folder; repeats."),
+        typer.Option("--output", "-o", help="Also write FILE (.json .jsonl .csv .md .html), or a run folder; repeats."),
     ] = None
     audit: Annotated[
         str | None, typer.Option(help="Write what was kept, compressed and dropped of each request (.jsonl).")

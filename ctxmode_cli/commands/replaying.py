@@ -24,6 +24,7 @@ from ctxmode_cli.replay.results import Comparison
 from ctxmode_cli.replay.run import run
 from ctxmode_cli.replay.session import SessionReplay
 from ctxmode_cli.report.formats import EXTENSIONS, FORMATS, as_json
+from ctxmode_cli.report.html.page import require_html
 from ctxmode_cli.report.table import as_table
 from ctxmode_cli.report.words import listed
 
@@ -50,6 +51,8 @@ def replay_and_report(
     refuse_inputs(source.inputs, [*(options.output or ()), *audit])
     with ExitStack() as stack:
         outputs = open_outputs(options.output or (), stack, EXTENSIONS, wiring.simulation)
+        if any(file.format == "html" for file in outputs.files):
+            require_html()
         audits = open_outputs(audit, stack, {".jsonl": "jsonl"}).files
 
         def keep(session: SessionReplay) -> None:
