@@ -276,7 +276,7 @@ def test_csv_has_what_a_spreadsheet_wants(build: Build) -> None:
         "latency_p50_s": "0.7", "latency_p95_s": "1.3", "latency_p99_s": "1.3", "latency_profile": "made-up",
         "recall_in_context": "", "recall_in_context_low": "", "recall_in_context_high": "", "recall_modelled": "",
         "recall_modelled_low": "", "recall_modelled_high": "", "recall_answered": "",
-        "recall_answered_low": "", "recall_answered_high": "", "position_profile": "flat", "summary_calls": "0",
+        "recall_answered_low": "", "recall_answered_high": "", "position_profile": "flat", "recall_answered_is": "", "summary_calls": "0",
         "summary_prompt_tokens": "0", "summary_completion_tokens": "0",
         "trimmed": "0", "unsendable": "0", "invalid": "0", "skipped": "4",
     }  # fmt: skip
