@@ -111,6 +111,21 @@ def test_rolling_summaries_are_told_as_if_written_offline(ctxmode: Ctxmode, here
     assert "the offline summarizer's text stands in for a summary" in " ".join(report["notes"])
 
 
+@pytest.mark.parametrize("prefix", ["none", "session"])
+def test_rebuilt_summaries_are_told_as_they_are_then_asked(
+    prefix: str, ctxmode: Ctxmode, logs: str, server: Endpoint
+) -> None:
+    """Whatever the endpoint writes, since no summary goes into the next call; size may trigger one more, or one less."""
+    mode = ("replay", logs, "--mode", "summary", *SUMMARY, "--summary-strategy", "rebuild", "--summary-prefix", prefix)
+    live = (*mode, "--summarizer", "openai", "--base-url", server.url, *SERIAL)
+    dry = json.loads(ctxmode(*live, "--dry-run", "--format", "json").out)
+    assert ctxmode(*live).code == 0
+    assert told(dry) == sent(server.bodies)
+    assert [(entry["count"], entry["estimated"]) for entry in dry["calls"]] == [(2 * COUNT, False)]
+    more = ("--summary-trigger", "both", "--llm-cache", "other", "--dry-run", "--format", "json")
+    assert json.loads(ctxmode(*live, *more).out)["total"]["estimated"]
+
+
 @pytest.mark.usefixtures("key")
 def test_what_the_cache_has_is_not_sent_again(ctxmode: Ctxmode, logs: str, server: Endpoint) -> None:
     """After a run nothing is left to send; after a part of it, what the other conversations take, summaries and all."""
