@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from conftest import Ctxmode
+from command_line import Ctxmode
 from endpoint import Endpoint, Reply, endpoint
 
 CONVERSATIONS = 6

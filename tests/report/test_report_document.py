@@ -6,14 +6,13 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
 import pytest
 from assumptions import PRICE, PROFILE, RULE, simulation
+from comparisons import Build
 
-from ctxmode_cli.replay.results import Comparison
 from ctxmode_cli.report.document import document
 from ctxmode_cli.report.formats import as_csv, as_json, as_jsonl, as_markdown
 from ctxmode_cli.report.table import as_table
@@ -22,7 +21,6 @@ from ctxmode_cli.simulate.charges import Provider
 from ctxmode_cli.simulate.prices import Price, PriceTier
 from ctxmode_cli.simulate.rates import Usage
 
-Build = Callable[..., Comparison]
 KNOWN = Provider.of(PRICE, RULE)
 UNPRICED = Provider.of(None, RULE)
 FREE = Provider.of(Price("any", "", (PriceTier(0, Decimal(0), Decimal(0)),), "made up", ""), RULE)
