@@ -35,7 +35,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def names(folder: Path) -> list[str]:
+def files(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
@@ -54,13 +54,13 @@ def without(node: Any) -> Any:
 
 def test_the_reduced_figures_come_out_as_they_are_kept(made: Path) -> None:
     """Every kept file is written again, with the same content; after a change, run `make article-reduced`."""
-    assert names(made) == names(ARTICLE / "reduced")
-    for name in names(made):
+    assert files(made) == files(ARTICLE / "reduced")
+    for name in files(made):
         assert compared(made / name) == compared(ARTICLE / "reduced" / name), name
 
 
 def test_the_page_shows_the_numbers_of_the_full_run(runner: ModuleType) -> None:
     """Nothing between the page's markers is typed: made again from the kept files, the page is the same."""
-    figures, numbers = runner.read_figures("full")
+    figures, names = runner.read_figures("full")
     page = (ARTICLE / "README.md").read_text(encoding="utf-8")
-    assert runner.with_results(page, figures, numbers, ARTICLE / "full") == page
+    assert runner.with_results(page, figures, names, ARTICLE / "full") == page
