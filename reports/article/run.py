@@ -137,12 +137,12 @@ def _run(command: str, folder: Path) -> None:
 
 
 def with_results(text: str, figures: Iterable[Figure], names: Names, folder: Path) -> str:
-    """A page with commands and numbers of each figure between its two markers, whatever stood there before."""
+    """A page with each figure between its two markers, whatever stood there before: title, claim, commands, numbers."""
     for figure in figures:
         begin, end = f"<!-- begin {figure.name} -->", f"<!-- end {figure.name} -->"
         between = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)
-        parts = (begin, figure.claim, _commands(figure, names), _table(figure, names, folder), end)
-        made = "\n\n".join(parts)
+        section = (f"## {figure.title}", figure.claim, _commands(figure, names), _table(figure, names, folder))
+        made = "\n\n".join([begin, *section, end])
         text, count = between.subn(lambda _, made=made: made, text)  # type: ignore[misc]
         if count != 1:
             sys.exit(f"{README.name} has {count} places for the figure {figure.name}")

@@ -1,7 +1,7 @@
 """How much of each request goes to what: `python reports/article/shares.py AUDIT`.
 
 Reads the lines that `--audit` wrote, and prints the most tokens that any request of a mode gives to system messages, to
-the current input, to all else (history, summary, card) and in all.
+the current input, to all else (history, summary, card) and in all. For sessions without tools: shortened outputs are not seen.
 """
 
 import json
@@ -16,14 +16,17 @@ SHARES = ("system", "input")
 REPLY_TOKENS = 3
 """That an API adds to each request, for the reply."""
 
+Request = tuple[str, int]
+"""Conversation, and number within it."""
+
 
 def shares(lines: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     """By mode: the most tokens of each share, and how many requests there are, were cut and cannot be sent."""
-    sent: defaultdict[str, defaultdict[int, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
-    cut: defaultdict[str, set[int]] = defaultdict(set)
+    sent: defaultdict[str, defaultdict[Request, Counter[str]]] = defaultdict(lambda: defaultdict(Counter))
+    cut: defaultdict[str, set[Request]] = defaultdict(set)
     refused: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for line in lines:
-        mode, request = line["mode"], line["request"]
+        mode, request = line["mode"], (line["conversation_id"], line["request"])
         if line["action"] == "unsendable":
             refused[mode][line["why"]] += 1
         elif line["action"] == "kept":

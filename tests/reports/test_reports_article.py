@@ -1,6 +1,5 @@
 """The report's figures are those of this version: its reduced ones are made anew, its page is made of its files."""
 
-import importlib.util
 import json
 import subprocess
 import sys
@@ -14,17 +13,6 @@ ROOT = Path(__file__).resolve().parents[2]
 ARTICLE = ROOT / "reports" / "article"
 UNCOMPARED = {"version", "date", "source"}
 """Keys whose values change with a release of this package or of the price library, and no figure with them."""
-
-
-@pytest.fixture(scope="module")
-def runner() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("run_article", ARTICLE / "run.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look up the module of their annotations
-    spec.loader.exec_module(module)
-    return module
 
 
 @pytest.fixture(scope="module")
@@ -57,6 +45,15 @@ def test_the_reduced_figures_come_out_as_they_are_kept(made: Path) -> None:
     assert files(made) == files(ARTICLE / "reduced")
     for name in files(made):
         assert compared(made / name) == compared(ARTICLE / "reduced" / name), name
+
+
+def test_the_kept_files_are_those_of_the_figures(runner: ModuleType) -> None:
+    """No file of a figure that is no more is left, at either size."""
+    for size in ("full", "reduced"):
+        figures, names = runner.read_figures(size)
+        assert files(ARTICLE / size) == sorted(
+            file for figure in figures for file in runner.filled_each(figure.files, names)
+        )
 
 
 def test_the_page_shows_the_numbers_of_the_full_run(runner: ModuleType) -> None:
