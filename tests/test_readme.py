@@ -208,7 +208,16 @@ def test_every_exit_code_stands_in_the_table(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", [ENGLISH, CHINESE, "ARCHITECTURE.md", "reports/README.md", "datasets/README.md", "docs/labels.md"]
+    "name",
+    [
+        ENGLISH,
+        CHINESE,
+        "ARCHITECTURE.md",
+        "reports/README.md",
+        "reports/article/README.md",
+        "datasets/README.md",
+        "docs/labels.md",
+    ],
 )
 def test_every_link_within_the_project_leads_somewhere(name: str) -> None:
     """A relative link is a file that is there."""

@@ -42,8 +42,8 @@ class Value:
     """Keys and indexes in the file's JSON, from the outside in."""
     show: str = ""
     """How it is written: a format specification, such as `.1%`."""
-    published: str = ""
-    """What the published comparison says, in its words."""
+    expected: str = ""
+    """What the published comparison says, or leads one to expect."""
     within: tuple[float, float] | None = None
     """The least and the most at which the statement holds; None where the number is there to be read only."""
 
@@ -156,10 +156,10 @@ def _commands(figure: Figure, names: Names) -> str:
 def _table(figure: Figure, names: Names, folder: Path) -> str:
     """A row for each value, a column for each choice that the figure's heading names."""
     columns = filled_each([figure.column], names)
-    rows = [["", "published", *columns], ["---", "---", *["--:"] * len(columns)]]
+    rows = [["", "expected", *columns], ["---", "---", *["--:"] * len(columns)]]
     for value in figure.values:
         files = [file for _, file in filled([figure.column, value.file], names)]
-        rows.append([value.label, value.published or "–", *(value.shown(folder / file) for file in files)])
+        rows.append([value.label, value.expected or "–", *(value.shown(folder / file) for file in files)])
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 

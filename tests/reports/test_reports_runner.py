@@ -56,7 +56,7 @@ def test_the_page_gets_a_column_for_each_choice_and_keeps_its_own_words(runner: 
     for name, number in (("a-1", 10), ("a-2", 20), ("b", 7)):
         (tmp_path / f"{name}.json").write_text(json.dumps({"n": number}))
     values = [
-        {"label": "A", "file": "a-{seed}.json", "path": ["n"], "published": "20", "within": [20, 20]},
+        {"label": "A", "file": "a-{seed}.json", "path": ["n"], "expected": "20", "within": [20, 20]},
         {"label": "B", "file": "b.json", "path": ["n"]},
     ]
     one = figure(runner, commands=["ctxmode x --seed {seed}"], values=values, column="seed {seed}")
@@ -76,7 +76,7 @@ ctxmode x --seed 1
 ctxmode x --seed 2
 ```
 
-|  | published | seed 1 | seed 2 |
+|  | expected | seed 1 | seed 2 |
 | --- | --- | --: | --: |
 | A | 20 | 10 ✗ | 20 ✓ |
 | B | – | 7 | 7 |
