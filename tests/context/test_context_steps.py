@@ -14,11 +14,13 @@ from dialogues import (
     mode_settings,
     record_messages,
     sent,
+    tool_schemas,
     unhurried,
 )
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from slow_reference import recount
+from slow_record import recount
+from slow_reference import SlowSession, Unsendable
 
 from ctxmode_cli.context.audit import audit, dropped_by_class
 from ctxmode_cli.context.card import CardFact
@@ -145,6 +147,30 @@ def test_a_copy_whose_first_is_not_sent_goes_in_whole() -> None:
     assert manager(messages, mode="zero", tool_history="full").build_request_messages()[-1]["content"] == SOURCE
     kept = manager(messages, tool_history="full").build_request_messages()
     assert (kept[2]["content"], kept[-1]["content"] == SOURCE) == (SOURCE, False)
+
+
+def test_a_reference_names_the_call_that_it_refers_to() -> None:
+    """Not its own, which said nothing before; a file goes by its path only where that was read before."""
+    same = [user("a"), *looked(FORECAST, "c1", name="search"), *looked(FORECAST, "c2", name="fetch")]
+    assert manager(same).build_request_messages()[4]["content"] == (
+        "[the same result as that of the earlier call of search]"
+    )
+    files = [{"name": "read_file", "arguments": json.dumps({"path": path})} for path in ("a.py", "b.py")]
+    alike = [user("a"), *looked(SOURCE, "c1", **files[0]), *looked(SOURCE, "c2", **files[1])]
+    assert manager(alike).build_request_messages()[4]["content"] == (
+        "[the same result as that of the earlier call of read_file]"
+    )
+
+
+def test_a_reference_is_to_a_copy_that_is_sent() -> None:
+    """Where the copy just before it was cut from the input, to that of an earlier turn."""
+    twice = [*looked(FORECAST, "c2"), *looked(FORECAST, "c3")]
+    messages = [user("a"), *looked(FORECAST, "c1"), reply("b"), user("c"), *twice]
+    share = counter().text(FORECAST) + 60
+    made = manager(messages, tool_history="full", input_tokens=share)
+    assert sent(made.build_context()) == "0-3 4-4 7-7 input"
+    wire = made.build_request_messages()
+    assert (wire[2]["content"], "same result" in wire[-1]["content"]) == (FORECAST, True)
 
 
 def test_a_copy_that_is_shorter_than_a_reference_stays() -> None:
@@ -323,6 +349,56 @@ def test_steps_keep_every_request_valid(recorded: list[dict[str, Any]], output: 
         recorded_pieces = [piece for piece in context.pieces if isinstance(piece, Recorded)]
         notes = [piece for piece in context.pieces if isinstance(piece, Note) and piece.replaces is not None]
         assert context.sent_messages() == sum(p.stop - p.start for p in recorded_pieces) + len(notes)
+
+
+HOURS = json.dumps({"city": "北京", "hours": [{"hour": hour, "temp_c": hour % 7} for hour in range(12)]})
+LONG = [HOURS, HOURS, SOURCE[:300], SOURCE[:300], "x " * 60, "order SO-7731 for Ann Lee, no pets " * 4, "short"]
+STATED = [
+    "My name is Ann Lee.",
+    "I'm called Bob now",
+    "ship it to 12 Oak Street",
+    "我对花生过敏",
+    "订单号QM2026010001",
+    "on 2026-03-05, please",
+]
+
+
+@st.composite
+def eventful(draw: st.DrawFn) -> list[dict[str, Any]]:
+    """A record whose tools say much, and often the same, and whose user states facts."""
+    said = {"tool": st.sampled_from(LONG), "user": st.sampled_from(["", *STATED])}
+    return [
+        {**one, "content": draw(said[one["role"]])} if one["role"] in said else one for one in draw(record_messages)
+    ]
+
+
+@settings(unhurried, max_examples=60)
+@given(eventful(), steps(), tool_schemas, st.sampled_from([0, 0, 1, 2]), st.data())
+def test_steps_are_what_the_definitions_say(
+    recorded: list[dict[str, Any]],
+    config: ContextConfig,
+    tools: list[dict[str, Any]],
+    fails_at: int,
+    data: st.DataObject,
+) -> None:
+    """Each request sends just what a slow reading of the rules sends, or fails with the same reason and figure."""
+    messages, summarizer = [parse_message(message) for message in recorded], Digest(fails_at)
+    made = ContextManager(config, summarizer=summarizer, history=history_of([], tools=tools))
+    slow = SlowSession(messages, config, tools, WINDOW, summarizer)
+    for position, message in enumerate(messages, 1):
+        made.append(message)
+        if not made.history.turns or not data.draw(st.integers(0, 3)):
+            continue
+        expected = slow.request(position)
+        if isinstance(expected, Unsendable):
+            with pytest.raises(OverBudgetError) as refused:
+                made.build_context()
+            assert (refused.value.reason, refused.value.over_by) == expected
+            continue
+        context = made.build_context()
+        assert context.messages(made.history) == expected.wire
+        assert context.prompt_tokens == expected.tokens
+        assert (context.trimmed, context.stepped_down) == (expected.trimmed, expected.stepped_down)
 
 
 def test_labels_never_reach_a_step() -> None:
