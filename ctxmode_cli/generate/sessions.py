@@ -8,6 +8,7 @@ from typing import Any
 from ctxmode_cli.generate.director import Director
 from ctxmode_cli.generate.grammar import LANGUAGES, Grammar, load_grammar
 from ctxmode_cli.generate.script import Script, StatedFact
+from ctxmode_cli.generate.weighted import weighted_range
 
 FIRST_DAY = datetime(2026, 1, 5, tzinfo=UTC)
 
@@ -31,9 +32,8 @@ def generate_sessions(count: int, seed: int, langs: Sequence[str] = LANGUAGES) -
 
 def _session(grammar: Grammar, seed: int, index: int) -> dict[str, Any]:
     rng = Random(f"{seed}:{index}:{grammar.lang}")  # noqa: S311 - sessions are to be the same again, not secret
-    start = FIRST_DAY + timedelta(
-        days=rng.randrange(360), minutes=rng.randint(8 * 60, 22 * 60), seconds=rng.randrange(60)
-    )
+    hour = weighted_range(rng, grammar.plan["hours"])
+    start = FIRST_DAY + timedelta(days=rng.randrange(360), hours=hour, seconds=rng.randrange(3600))
     script = Script(grammar, rng, start)
     script.add("system", _system_prompt(grammar, script, rng), wait=(0, 0))
     director = Director(grammar, script, rng)
