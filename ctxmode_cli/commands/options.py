@@ -51,9 +51,19 @@ SETTINGS = {
 FILE_KEYS: dict[str, Any] = {}
 """What the top of a configuration file may set: the options of each command that `with_replay_options` made, annotated."""
 
-ANSWERS = ("answer", "answer_model", "answer_probes")
+ANSWERS = ("answer", "answer_model", "answer_probes", "judge_model")
 """Fields of ReplayOptions that are about recall (answered)."""
-LIVE = ("summarizer", "base_url", "llm_cache", "llm_timeout", "llm_retries", "llm_rate", "llm_concurrency", *ANSWERS)
+LIVE = (
+    "summarizer",
+    "base_url",
+    "llm_cache",
+    "llm_timeout",
+    "llm_retries",
+    "llm_rate",
+    "llm_concurrency",
+    "dry_run",
+    *ANSWERS,
+)
 """Fields of ReplayOptions that are about live calls."""
 
 LARGEST = 1_000_000_000
@@ -126,6 +136,9 @@ class ReplayOptions:
     answer_probes: Annotated[
         int, typer.Option(min=1, max=LARGEST, help="Probes of each conversation that it is asked, at most.")
     ] = 1
+    judge_model: Annotated[
+        str | None, typer.Option(help="Model that grades the answers (default: none, the matcher grades).")
+    ] = None
     base_url: Annotated[
         str | None, typer.Option(help="OpenAI-compatible endpoint of live calls; the key is in OPENAI_API_KEY.")
     ] = None
@@ -141,6 +154,9 @@ class ReplayOptions:
     llm_concurrency: Annotated[
         int, typer.Option(min=1, max=100, help="Conversations replayed side by side while live calls are made.")
     ] = 4
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what live calls would be made, and what they cost.")
+    ] = False
     on_error: ON_ERROR = "fail"
     max_errors: MAX_ERRORS = None
     format: Annotated[OutputFormat, typer.Option(help="Form of the result on stdout.")] = "table"

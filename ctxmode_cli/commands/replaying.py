@@ -38,6 +38,8 @@ def replay_and_report(
 ) -> None:
     """Read the data, replay it through the modes, write what was asked for, and exit with the right code.
 
+    A dry run only tells what models would be asked.
+
     Args:
         data: The user's logs; None for the built-in sessions.
         modes: Names of modes, each once.
@@ -47,6 +49,12 @@ def replay_and_report(
     """
     wiring = Wiring.of(modes, baseline, settings, options)  # what is wrong with it is told before anything is read
     source = Source(data, options)
+    if options.dry_run:
+        from ctxmode_cli.commands.dry_run import dry_run
+
+        announce(source.description, modes, settings, options)
+        dry_run(wiring, source, settings.file)
+        return
     audit = [options.audit] if options.audit else []
     refuse_inputs(source.inputs, [*(options.output or ()), *audit])
     with ExitStack() as stack:

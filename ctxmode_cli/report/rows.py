@@ -111,6 +111,7 @@ def _row(comparison: Comparison, name: str) -> dict[str, Any]:
         "latency_profile": comparison.simulation.profile.name,
         **_recall(comparison, name),
         "position_profile": comparison.position_profile.name,
+        "recall_answered_is": None if comparison.answers_from is None else comparison.answers_from.graded,
         "summary_calls": totals.summary_calls.count,
         "summary_prompt_tokens": totals.summary_calls.prompt_tokens,
         "summary_completion_tokens": totals.summary_calls.completion_tokens,

@@ -28,7 +28,7 @@ README = ARTICLE / "README.md"
 PROGRAMS = {"ctxmode": [sys.executable, "-m", "ctxmode_cli"], "python": [sys.executable]}
 """What the first word of a command starts."""
 
-Numbers = Mapping[str, Any]
+Names = Mapping[str, Any]
 """What the names between braces in figures.toml stand for; a list stands for each of its items in turn."""
 
 
@@ -42,10 +42,21 @@ class Value:
     """Keys and indexes in the file's JSON, from the outside in."""
     show: str = ""
     """How it is written: a format specification, such as `.1%`."""
-    published: str = ""
-    """What the published comparison says, in its words."""
+    expected: str = ""
+    """What the published comparison says, or leads one to expect."""
     within: tuple[float, float] | None = None
     """The least and the most at which the statement holds; None where the number is there to be read only."""
+
+    def shown(self, file: Path) -> str:
+        """The number in a file, and whether the statement holds with it."""
+        number = read_value(file, self.path)
+        if number is None:
+            return "–"
+        written = format(number, self.show)
+        if self.within is None:
+            return written
+        low, high = self.within
+        return f"{written} {'✓' if low <= number <= high else '✗'}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,34 +71,35 @@ class Figure:
     files: Sequence[str]
     """Those of the written files that are kept, and compared with the ones that were kept before."""
     values: Sequence[Value]
+    column: str = "here"
+    """Heading of the numbers; where a name in it is a list, there is a column for each of its items."""
 
     @classmethod
     def of(cls, table: Mapping[str, Any]) -> "Figure":
         """The figure that a table of figures.toml describes."""
-        values = [Value(**value) for value in table.get("values", ())]
-        return cls(**{**table, "values": values})
+        return cls(**{**table, "values": [Value(**value) for value in table["values"]]})
 
 
-def read_figures(size: str) -> tuple[list[Figure], Numbers]:
-    """All figures, and the numbers of one size: `full` or `reduced`."""
+def read_figures(size: str) -> tuple[list[Figure], Names]:
+    """All figures, and what their names stand for at one size: `full` or `reduced`."""
     data = tomllib.loads((ARTICLE / "figures.toml").read_text(encoding="utf-8"))
-    return [Figure.of(table) for table in data["figures"]], data["numbers"][size]
+    return [Figure.of(table) for table in data["figures"]], {**data["shared"], **data[size]}
 
 
-def filled(texts: Sequence[str], numbers: Numbers) -> Iterator[list[str]]:
+def filled(texts: Sequence[str], names: Names) -> Iterator[list[str]]:
     """Texts with what their names stand for, once for each choice where a name stands for several."""
-    names = list(dict.fromkeys(name for text in texts for _, name, _, _ in Formatter().parse(text) if name))
-    choices = [numbers[name] if isinstance(numbers[name], list) else [numbers[name]] for name in names]
+    found = list(dict.fromkeys(name for text in texts for _, name, _, _ in Formatter().parse(text) if name))
+    choices = [names[name] if isinstance(names[name], list) else [names[name]] for name in found]
     for chosen in product(*choices):
-        yield [text.format(**dict(zip(names, chosen, strict=True))) for text in texts]
+        yield [text.format(**dict(zip(found, chosen, strict=True))) for text in texts]
 
 
-def filled_each(texts: Iterable[str], numbers: Numbers) -> list[str]:
+def filled_each(texts: Iterable[str], names: Names) -> list[str]:
     """The same of single texts, one after the other."""
-    return [done for text in texts for [done] in filled([text], numbers)]
+    return [done for text in texts for [done] in filled([text], names)]
 
 
-def make(figures: Iterable[Figure], numbers: Numbers, out: Path) -> None:
+def make(figures: Iterable[Figure], names: Names, out: Path) -> None:
     """Run the commands of figures, and keep their files in a folder; a command that several figures have runs once."""
     out.mkdir(parents=True, exist_ok=True)
     done = set()
@@ -96,11 +108,11 @@ def make(figures: Iterable[Figure], numbers: Numbers, out: Path) -> None:
         (folder / "reports").symlink_to(ROOT / "reports", target_is_directory=True)
         for figure in figures:
             print(figure.title, file=sys.stderr)
-            for command in filled_each(figure.commands, numbers):
+            for command in filled_each(figure.commands, names):
                 if command not in done:
                     _run(command, folder)
                     done.add(command)
-            for file in filled_each(figure.files, numbers):
+            for file in filled_each(figure.files, names):
                 shutil.copyfile(folder / file, out / file)
 
 
@@ -124,62 +136,56 @@ def _run(command: str, folder: Path) -> None:
         (folder / target).write_bytes(finished.stdout)
 
 
-def with_results(text: str, figures: Iterable[Figure], numbers: Numbers, folder: Path) -> str:
-    """A page with commands and numbers of each figure between its two markers, whatever stood there before."""
+def with_results(text: str, figures: Iterable[Figure], names: Names, folder: Path) -> str:
+    """A page with each figure between its two markers, whatever stood there before: title, claim, commands, numbers."""
     for figure in figures:
         begin, end = f"<!-- begin {figure.name} -->", f"<!-- end {figure.name} -->"
         between = re.compile(f"{re.escape(begin)}.*?{re.escape(end)}", re.DOTALL)
-        parts = (begin, figure.claim, _commands(figure, numbers), _table(figure, numbers, folder), end)
-        made = "\n\n".join(parts)
+        section = (f"## {figure.title}", figure.claim, _commands(figure, names), _table(figure, names, folder))
+        made = "\n\n".join([begin, *section, end])
         text, count = between.subn(lambda _, made=made: made, text)  # type: ignore[misc]
         if count != 1:
             sys.exit(f"{README.name} has {count} places for the figure {figure.name}")
     return text
 
 
-def _commands(figure: Figure, numbers: Numbers) -> str:
-    return "\n".join(["```bash", *filled_each(figure.commands, numbers), "```"])
+def _commands(figure: Figure, names: Names) -> str:
+    return "\n".join(["```bash", *filled_each(figure.commands, names), "```"])
 
 
-def _table(figure: Figure, numbers: Numbers, folder: Path) -> str:
-    rows = ["| | published | here | holds |", "|---|---|--:|---|"]
+def _table(figure: Figure, names: Names, folder: Path) -> str:
+    """A row for each value, a column for each choice that the figure's heading names."""
+    columns = filled_each([figure.column], names)
+    rows = [["", "expected", *columns], ["---", "---", *["--:"] * len(columns)]]
     for value in figure.values:
-        for label, file in filled([value.label, value.file], numbers):
-            number = read_value(folder / file, value.path)
-            shown = "–" if number is None else format(number, value.show)
-            rows.append(f"| {label} | {value.published or '–'} | {shown} | {_holds(number, value.within)} |")
-    return "\n".join(rows)
+        files = [file for _, file in filled([figure.column, value.file], names)]
+        rows.append([value.label, value.expected or "–", *(value.shown(folder / file) for file in files)])
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
 def read_value(file: Path, path: Sequence[str | int]) -> Any:
-    """What stands in a JSON file at the end of a path."""
-    return reduce(lambda node, key: node[key], path, json.loads(file.read_text(encoding="utf-8")))
-
-
-def _holds(number: float | None, within: tuple[float, float] | None) -> str:
-    if within is None:
-        return "–"
-    low, high = within
-    return "yes" if number is not None and low <= number <= high else "no"
+    """What stands in a JSON file at the end of a path; of counts by name, their sum."""
+    found = reduce(lambda node, key: node[key], path, json.loads(file.read_text(encoding="utf-8")))
+    return sum(found.values()) if isinstance(found, dict) else found
 
 
 def main() -> None:
     """Make the figures that are named, or all; at full size, write the page with their numbers."""
     parser = argparse.ArgumentParser(description="Make the figures of this report anew.")
     parser.add_argument("figures", nargs="*", metavar="FIGURE", help="names from figures.toml (default: all)")
-    parser.add_argument("--reduced", action="store_true", help="fewer sessions: a minute instead of an hour")
+    parser.add_argument("--reduced", action="store_true", help="fewer sessions: half a minute")
     parser.add_argument("--into", type=Path, help="folder of the results (default: full or reduced, beside this file)")
     arguments = parser.parse_args()
     size = "reduced" if arguments.reduced else "full"
-    figures, numbers = read_figures(size)
+    figures, names = read_figures(size)
     unknown = set(arguments.figures) - {figure.name for figure in figures}
     if unknown:
         parser.error(f"no figure is called {', '.join(sorted(unknown))}")
     chosen = [figure for figure in figures if figure.name in arguments.figures or not arguments.figures]
-    make(chosen, numbers, arguments.into or ARTICLE / size)
+    make(chosen, names, arguments.into or ARTICLE / size)
     if size == "full" and arguments.into is None:
         page = README.read_text(encoding="utf-8")
-        README.write_text(with_results(page, chosen, numbers, ARTICLE / size), encoding="utf-8")
+        README.write_text(with_results(page, chosen, names, ARTICLE / size), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -13,18 +13,17 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 from assumptions import simulation
+from command_line import Ctxmode
 
 from ctxmode_cli.commands import outputs, progress, replaying
 from ctxmode_cli.errors import CtxmodeError
 
-Ctxmode = Callable[..., Any]
 PROGRAM = [sys.executable, "-m", "ctxmode_cli"]
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 SETTINGS = ("--config", str(GOLDEN / "ctxmode.toml"))

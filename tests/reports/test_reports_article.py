@@ -1,7 +1,7 @@
 """The report's figures are those of this version: its reduced ones are made anew, its page is made of its files."""
 
-import importlib.util
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,17 +14,8 @@ ROOT = Path(__file__).resolve().parents[2]
 ARTICLE = ROOT / "reports" / "article"
 UNCOMPARED = {"version", "date", "source"}
 """Keys whose values change with a release of this package or of the price library, and no figure with them."""
-
-
-@pytest.fixture(scope="module")
-def runner() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("run_article", ARTICLE / "run.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module  # dataclasses look up the module of their annotations
-    spec.loader.exec_module(module)
-    return module
+PRICE_TABLE = re.compile(r"genai-prices [\d.]+, \d{4}-\d\d-\d\d")
+"""The same in a note."""
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +26,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def names(folder: Path) -> list[str]:
+def files(folder: Path) -> list[str]:
     return sorted(path.name for path in folder.iterdir())
 
 
@@ -49,18 +40,29 @@ def compared(path: Path) -> Any:
 def without(node: Any) -> Any:
     if isinstance(node, dict):
         return {key: without(value) for key, value in node.items() if key not in UNCOMPARED}
-    return [without(value) for value in node] if isinstance(node, list) else node
+    if isinstance(node, list):
+        return [without(value) for value in node]
+    return PRICE_TABLE.sub("", node) if isinstance(node, str) else node
 
 
 def test_the_reduced_figures_come_out_as_they_are_kept(made: Path) -> None:
     """Every kept file is written again, with the same content; after a change, run `make article-reduced`."""
-    assert names(made) == names(ARTICLE / "reduced")
-    for name in names(made):
+    assert files(made) == files(ARTICLE / "reduced")
+    for name in files(made):
         assert compared(made / name) == compared(ARTICLE / "reduced" / name), name
+
+
+def test_the_kept_files_are_those_of_the_figures(runner: ModuleType) -> None:
+    """No file of a figure that is no more is left, at either size."""
+    for size in ("full", "reduced"):
+        figures, names = runner.read_figures(size)
+        assert files(ARTICLE / size) == sorted(
+            file for figure in figures for file in runner.filled_each(figure.files, names)
+        )
 
 
 def test_the_page_shows_the_numbers_of_the_full_run(runner: ModuleType) -> None:
     """Nothing between the page's markers is typed: made again from the kept files, the page is the same."""
-    figures, numbers = runner.read_figures("full")
+    figures, names = runner.read_figures("full")
     page = (ARTICLE / "README.md").read_text(encoding="utf-8")
-    assert runner.with_results(page, figures, numbers, ARTICLE / "full") == page
+    assert runner.with_results(page, figures, names, ARTICLE / "full") == page
