@@ -1,12 +1,12 @@
-"""Fit the `article` profiles to the published comparison, on the run of one seed.
+"""Fits the `article` profiles to the published comparison: `fit.py RUN`.
 
-Usage: python reports/article/fit.py RUN
-
-RUN is the run folder of a comparison of `full` and `summary` without a prompt cache (`-o RUN`). Two parameters of each
-profile are free, and decided by two published figures; all others are assumed, and stand in the profiles' files.
+RUN is the run folder of `full` and `summary` over generated sessions, without a prompt cache. Two published figures decide two
+parameters of each profile; all others are assumed, and stand in the profiles' files. Prints the fitted ones as JSON.
 """
 
+import json
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,50 +14,72 @@ import numpy as np
 import pandas as pd
 from scipy.optimize import root
 
-from ctxmode_cli.score.position import Curve, find_position_profile
+from ctxmode_cli.score.position import Curve, PositionProfile, find_position_profile
 from ctxmode_cli.simulate.latency import find_profile, noise_factors
 
 P95_S = {"full": 2.8, "summary": 1.4}
 RECALL = {"full": 0.82, "summary": 0.89}
-SEED = 0
+END_FALLS = 0.05
+"""Between the two longest lengths of the position profile."""
 
 
-def fit_latency(requests: pd.DataFrame) -> dict[str, float]:
-    """Overhead and time of a prompt token, in seconds, with which the simulated p95 of both modes are the published ones."""
+def fit_latency(requests: pd.DataFrame, seed: int) -> list[float]:
+    """Seconds of overhead and of a prompt token, with which the p95 of both modes is the published one."""
     profile = find_profile("article")
-    factors = {
-        conversation: noise_factors(profile, SEED, conversation, int(count))
-        for conversation, count in (requests.groupby("conversation_id")["request"].max() + 1).items()
-    }
-    noise = np.array([factors[key][request] for key, request in zip(requests["conversation_id"], requests["request"])])
-    prompt = requests["prompt_tokens"].to_numpy()
-    decoding = profile.inter_token_s * np.maximum(requests["completion_tokens"].to_numpy() - 1, 0)
-    of = {mode: (requests["mode"] == mode).to_numpy() for mode in P95_S}
+    counts = requests.groupby("conversation_id")["request"].max() + 1
+    factors = {name: noise_factors(profile, seed, name, int(count)) for name, count in counts.items()}
+    columns = {}
+    for mode, rows in requests.groupby("mode"):
+        noise = [factors[name][number] for name, number in zip(rows["conversation_id"], rows["request"], strict=True)]
+        decoding = profile.inter_token_s * (rows["completion_tokens"] - 1).clip(lower=0)
+        columns[mode] = (rows["prompt_tokens"].to_numpy(), decoding.to_numpy(), np.array(noise))
 
-    def missed(parameters: np.ndarray) -> list[float]:
-        overhead, per_million = parameters
-        seconds = (overhead + per_million / 1e6 * prompt + decoding) * noise
-        return [np.percentile(seconds[of[mode]], 95, method="inverted_cdf") - P95_S[mode] for mode in P95_S]
+    def missed(parameters: Sequence[float]) -> list[float]:
+        overhead, per_thousand = parameters
+        return [
+            float(np.percentile((overhead + per_thousand / 1000 * prompt + decoding) * noise, 95, method="inverted_cdf"))
+            - P95_S[mode]
+            for mode, (prompt, decoding, noise) in columns.items()
+        ]
 
-    found = root(missed, [0.3, 150.0])
-    overhead, per_million = found.x
-    return {"overhead_s": overhead, "per_token_s": per_million / 1e6}
+    overhead, per_thousand = root(missed, [0.4, 0.1]).x
+    return [float(overhead), float(per_thousand / 1000)]
 
 
-def fit_position(probes: pd.DataFrame) -> dict[str, float]:
-    """The use in the middle of long prompts, and at the end, with which modelled recall is the published one."""
+def fit_position(probes: pd.DataFrame) -> list[float]:
+    """The use at the head, and at the end of the middle length, with which recall (modelled) is the published one."""
     profile = find_position_profile("article")
-    facts = probes.groupby(["mode", "conversation_id", "fact_id"])
+    position, prompt = probes["position"].fillna(0).to_numpy(), probes["prompt_tokens"].to_numpy()
 
-    def missed(parameters: np.ndarray) -> list[float]:
-        middle, end = parameters
-        curves = (*profile.curves[:-2], Curve((0, 0.5, 1), (0.95, middle, end)), Curve((0, 0.5, 1), (0.95, 0.45, end)))
-        use = replace(profile, curves=curves).use(
-            probes["position"].fillna(0).to_numpy(), probes["prompt_tokens"].to_numpy()
-        )
-        by_fact = probes.assign(use=np.where(probes["in_context"], use, 0)).groupby(facts.grouper.names)["use"].mean()
+    def missed(parameters: Sequence[float]) -> list[float]:
+        use = np.where(probes["in_context"], _with_ends(profile, *parameters).use(position, prompt), 0)
+        by_fact = probes.assign(use=use).groupby(["mode", "conversation_id", "fact_id"])["use"].mean()
         recall = by_fact.groupby("mode").mean()
-        return [recall[mode] - RECALL[mode] for mode in RECALL]
+        return [float(recall[mode]) - RECALL[mode] for mode in RECALL]
 
-    middle, end = root(missed, [0.6, 0.9]).x
-    return {"middle": middle, "end": end}
+    return [float(value) for value in root(missed, [0.95, 0.8]).x]
+
+
+def _with_ends(profile: PositionProfile, head: float, end: float) -> PositionProfile:
+    """The profile with another use at both ends."""
+    ends = (head, end, end - END_FALLS)
+    curves = [
+        Curve(curve.positions, (head, *curve.use[1:-1], last)) for curve, last in zip(profile.curves, ends, strict=True)
+    ]
+    return replace(profile, curves=tuple(curves))
+
+
+def main(run: Path) -> None:
+    """Print the parameters."""
+    key = ["conversation_id", "mode", "request"]
+    requests = pd.read_parquet(run / "requests.parquet", columns=[*key, "prompt_tokens", "completion_tokens"])
+    probes = pd.read_parquet(run / "probes.parquet").merge(requests, on=key)
+    seed = json.loads((run / "run.json").read_text(encoding="utf-8"))["seed"]
+    overhead, per_token = fit_latency(requests, seed)
+    head, end = fit_position(probes)
+    latency = {"overhead_s": round(overhead, 4), "per_token_s": round(per_token, 7)}
+    print(json.dumps({"latency": latency, "position": {"head": round(head, 4), "end": round(end, 4)}}, indent=2))
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))
