@@ -1,6 +1,7 @@
 """Labelled customer-service sessions: each a native record that depends on the seed and its number alone."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
@@ -13,7 +14,9 @@ from ctxmode_cli.generate.weighted import weighted_range
 FIRST_DAY = datetime(2026, 1, 5, tzinfo=UTC)
 
 
-def generate_sessions(count: int, seed: int, langs: Sequence[str] = LANGUAGES) -> Iterator[dict[str, Any]]:
+def generate_sessions(
+    count: int, seed: int, langs: Sequence[str] = LANGUAGES, plan: Mapping[str, Any] | None = None
+) -> Iterator[dict[str, Any]]:
     """Yield `count` native records; languages take turns.
 
     Session i is the same whatever the count, on every platform.
@@ -22,12 +25,16 @@ def generate_sessions(count: int, seed: int, langs: Sequence[str] = LANGUAGES) -
         count: Number of sessions.
         seed: Another seed gives other sessions.
         langs: Of "zh" and "en".
+        plan: The shape of the sessions, as in `plan.toml`; None for that one.
 
     Raises:
         CtxmodeError: There are no grammars in one of the languages.
     """
+    grammars = [load_grammar(lang) for lang in langs]
+    if plan is not None:
+        grammars = [replace(grammar, plan=plan) for grammar in grammars]
     for index in range(count):
-        yield _session(load_grammar(langs[index % len(langs)]), seed, index)
+        yield _session(grammars[index % len(grammars)], seed, index)
 
 
 def _session(grammar: Grammar, seed: int, index: int) -> dict[str, Any]:

@@ -3,8 +3,9 @@
 Each row changes one parameter of what was fitted, or one setting that was not, and leaves all others. Prints Markdown.
 """
 
+import contextlib
+import io
 import json
-import subprocess
 import sys
 import tempfile
 import tomllib
@@ -13,6 +14,7 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from ctxmode_cli.commands.main import app
 from ctxmode_cli.data import data_file
 from ctxmode_cli.generate.grammar import load_grammar
 from ctxmode_cli.generate.sessions import generate_sessions
@@ -129,10 +131,12 @@ def _compared(setup: Setup, sessions: int, seed: int, folder: Path) -> Data:
             file.write(json.dumps(record, ensure_ascii=False) + "\n")
     latency.write_text(_toml(setup.latency), encoding="utf-8")
     position.write_text(_toml(setup.position), encoding="utf-8")
+    results = folder / "results.json"
+    results.unlink(missing_ok=True)
     profiles = ["--latency-profile", str(latency), "--position-profile", str(position)]
-    command = [sys.executable, "-m", "ctxmode_cli", "compare", str(logs), "--config", str(TABLE), *profiles]
-    finished = subprocess.run([*command, "--format", "json", *setup.options], capture_output=True, check=True)
-    made: Data = json.loads(finished.stdout)
+    with contextlib.redirect_stdout(io.StringIO()):  # in this process, so that the vocabulary is loaded once
+        app(["compare", str(logs), "--config", str(TABLE), "-q", *profiles, "-o", str(results), *setup.options], standalone_mode=False)
+    made: Data = json.loads(results.read_text(encoding="utf-8"))
     return made
 
 
