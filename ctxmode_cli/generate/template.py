@@ -21,7 +21,7 @@ from random import Random
 from typing import Protocol, TypeAlias
 
 MANY = 3
-"""Alternatives from which on the first ones are favoured; of fewer all come equally often."""
+"""Of so many alternatives in a line the first ones are favoured; of fewer, all come equally often."""
 DRAWS = 3
 """The lowest of so many even draws is taken: of ten alternatives the first comes in 27 of 100 cases, the last in 1 of 1,000."""
 _TOKENS = re.compile(r"\{([^{}]*)\}|([()\[\]|])|([^{}()\[\]|]+)|(.)", re.DOTALL)
@@ -106,6 +106,8 @@ class Choice:
 
     options: tuple["Node", ...]
     free: bool
+    favours_first: bool
+    """Whether those written first come more often, as some words of a language do."""
     needs: Needs
 
 
@@ -144,8 +146,8 @@ def parse(text: str, phrases: Mapping[str, Node], slots: Collection[str]) -> Nod
     return node
 
 
-def one_of(options: Sequence[Node]) -> Node:
-    """One of the templates.
+def one_of(options: Sequence[Node], *, favours_first: bool = False) -> Node:
+    """One of the templates, each as often as the others unless the first ones are favoured.
 
     Raises:
         ValueError: No option is as undemanding as all of them together, so that a session could be left without any.
@@ -160,7 +162,7 @@ def one_of(options: Sequence[Node]) -> Node:
     states = frozenset.intersection(*(needs.states for needs in all_needs))
     may_state = frozenset[str]().union(*(needs.may_state for needs in all_needs))
     free = all(needs == NOTHING for needs in all_needs)
-    return Choice(tuple(options), free, Needs(required, fresh, states, may_state))
+    return Choice(tuple(options), free, favours_first, Needs(required, fresh, states, may_state))
 
 
 def expand(node: Node, rng: Random, values: Values) -> str:
@@ -173,16 +175,16 @@ def expand(node: Node, rng: Random, values: Values) -> str:
         case Choice():
             known = values.known
             options = node.options if node.free else [each for each in node.options if each.needs.met_by(known)]
-            return expand(options[_favoured(rng, len(options))], rng, values)
+            return expand(_pick(rng, options, node.favours_first), rng, values)
         case Slot():
             return values.say(node)
         case Number():
             return str(rng.randint(node.low, node.high)).zfill(node.width)
 
 
-def _favoured(rng: Random, count: int) -> int:
-    """An index: of many alternatives those written first come more often, as some words of a language do."""
-    return min(rng.randrange(count) for _ in range(DRAWS if count >= MANY else 1))
+def _pick(rng: Random, options: Sequence[Node], favours_first: bool) -> Node:
+    draws = DRAWS if favours_first and len(options) >= MANY else 1
+    return options[min(rng.randrange(len(options)) for _ in range(draws))]
 
 
 def _tokens(text: str) -> Iterator[tuple[str, str]]:
@@ -221,7 +223,7 @@ def _parse_group(
         options.append(option)
     if closed_by != {"(": ")", "[": "]"}[opening]:
         raise ValueError(f'"{opening}" without its end')
-    return one_of(options)
+    return one_of(options, favours_first=True)
 
 
 def _named(content: str, phrases: Mapping[str, Node], slots: Collection[str]) -> Node:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ctxmode_cli.generate.template import Needs, Node, Slot, expand, in_turn, one_of, parse
+from ctxmode_cli.generate.template import Literal, Needs, Node, Slot, expand, in_turn, one_of, parse
 
 SLOTS = ("city", "day")
 
@@ -63,6 +63,13 @@ def test_the_first_of_many_alternatives_are_favoured() -> None:
     assert 1800 < many["a"] < 2000
     assert 600 < many["b"] < 800
     assert 900 < two["a"] < 1100
+
+
+def test_texts_of_a_list_come_equally_often() -> None:
+    """Templates that stand next to each other are no alternatives of one line."""
+    rng = Random(1)  # noqa: S311
+    drawn = Counter(expand(one_of([Literal(text) for text in "abc"]), rng, Values()) for _ in range(3000))
+    assert all(900 < drawn[text] < 1100 for text in "abc")
 
 
 def test_phrases_are_built_in() -> None:
