@@ -104,7 +104,7 @@ class Director:
         return known_subject and intent.role == "task" and self._rng.random() < self._plan["coming_back"]
 
     def _begin(self, intents: Sequence[Intent]) -> _Thread:
-        thread = _Thread(self._rng.choice(intents))
+        thread = _Thread(weighted_choice(self._rng, intents, [intent.weight for intent in intents]))
         self._threads.append(thread)
         self._begun.append(thread.intent)
         self._changes += thread.intent.changes_a_fact

@@ -93,6 +93,8 @@ class Intent:
     name: str
     scenario: str
     role: str
+    weight: int
+    """How often users come for it, against the other intents that could begin."""
     coming_back: Node
     """How a user takes the intent up again after an interruption."""
     turns: tuple[Turn, ...]
@@ -244,6 +246,7 @@ class _Reader:
             name=table["name"],
             scenario=scenario,
             role=table.get("role", "task"),
+            weight=table.get("weight", 1),
             coming_back=self._template(self._coming_back, topic=self._template(table["topic"])),
             turns=turns,
             needs=in_turn(turn.needs for turn in turns),
