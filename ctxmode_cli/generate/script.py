@@ -98,10 +98,16 @@ class Script:
         said = "\n".join([content or "", *(call["function"]["arguments"] for call in calls)])
         self._said += said.lower() + "\n"
 
-    def write_turn(self, turn: Turn, opening: str = "") -> None:
-        """Write a user message and what the agent does about it, and note which facts that needed."""
+    def write_turn(self, turn: Turn, before: str = "", after: str = "") -> None:
+        """Write a user message and what the agent does about it, and note which facts that needed.
+
+        Args:
+            turn: What is said and looked up.
+            before: What the user says first.
+            after: What the user adds at the end.
+        """
         position = len(self.messages)
-        user_text = (opening + self.expand(turn.user)).strip()
+        user_text = (before + self.expand(turn.user).strip() + after).strip()
         self.add("user", user_text, wait=self._thinking_time())
         self._used = set()
         if turn.call_groups:

@@ -73,11 +73,18 @@ class Figure:
     values: Sequence[Value]
     column: str = "here"
     """Heading of the numbers; where a name in it is a list, there is a column for each of its items."""
+    table: str = ""
+    """One of the files, which stands on the page instead of single values; Markdown."""
+
+    @property
+    def needs_data(self) -> bool:
+        """Whether it is made of logs that do not come with the project."""
+        return any(" data/" in command for command in self.commands)
 
     @classmethod
     def of(cls, table: Mapping[str, Any]) -> "Figure":
         """The figure that a table of figures.toml describes."""
-        return cls(**{**table, "values": [Value(**value) for value in table["values"]]})
+        return cls(**{**table, "values": [Value(**value) for value in table.get("values", ())]})
 
 
 def read_figures(size: str) -> tuple[list[Figure], Names]:
@@ -99,13 +106,15 @@ def filled_each(texts: Iterable[str], names: Names) -> list[str]:
     return [done for text in texts for [done] in filled([text], names)]
 
 
-def make(figures: Iterable[Figure], names: Names, out: Path) -> None:
+def make(figures: Iterable[Figure], names: Names, out: Path, data: Path | None = None) -> None:
     """Run the commands of figures, and keep their files in a folder; a command that several figures have runs once."""
     out.mkdir(parents=True, exist_ok=True)
     done = set()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "reports").symlink_to(ROOT / "reports", target_is_directory=True)
+        if data is not None:
+            (folder / "data").symlink_to(data.resolve(), target_is_directory=True)
         for figure in figures:
             print(figure.title, file=sys.stderr)
             for command in filled_each(figure.commands, names):
@@ -154,7 +163,9 @@ def _commands(figure: Figure, names: Names) -> str:
 
 
 def _table(figure: Figure, names: Names, folder: Path) -> str:
-    """A row for each value, a column for each choice that the figure's heading names."""
+    """The figure's own table, else a row for each value, a column for each choice that the figure's heading names."""
+    if figure.table:
+        return (folder / figure.table).read_text(encoding="utf-8").strip()
     columns = filled_each([figure.column], names)
     rows = [["", "expected", *columns], ["---", "---", *["--:"] * len(columns)]]
     for value in figure.values:
@@ -175,6 +186,7 @@ def main() -> None:
     parser.add_argument("figures", nargs="*", metavar="FIGURE", help="names from figures.toml (default: all)")
     parser.add_argument("--reduced", action="store_true", help="fewer sessions: half a minute")
     parser.add_argument("--into", type=Path, help="folder of the results (default: full or reduced, beside this file)")
+    parser.add_argument("--data", type=Path, help="folder of labelled logs; without it, no figure that takes them is made")
     arguments = parser.parse_args()
     size = "reduced" if arguments.reduced else "full"
     figures, names = read_figures(size)
@@ -182,7 +194,11 @@ def main() -> None:
     if unknown:
         parser.error(f"no figure is called {', '.join(sorted(unknown))}")
     chosen = [figure for figure in figures if figure.name in arguments.figures or not arguments.figures]
-    make(chosen, names, arguments.into or ARTICLE / size)
+    if arguments.data is None:
+        for figure in (figure for figure in chosen if figure.needs_data):
+            print(f"{figure.title}: left as it is, since no --data is given", file=sys.stderr)
+        chosen = [figure for figure in chosen if not figure.needs_data]
+    make(chosen, names, arguments.into or ARTICLE / size, arguments.data)
     if size == "full" and arguments.into is None:
         page = README.read_text(encoding="utf-8")
         README.write_text(with_results(page, chosen, names, ARTICLE / size), encoding="utf-8")
