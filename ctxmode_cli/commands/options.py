@@ -53,7 +53,8 @@ FILE_KEYS: dict[str, Any] = {}
 
 ANSWERS = ("answer", "answer_model", "answer_probes")
 """Fields of ReplayOptions that are about recall (answered)."""
-LIVE = ("summarizer", "base_url", "llm_cache", "llm_timeout", "llm_retries", "llm_rate", "llm_concurrency", *ANSWERS)
+ENDPOINT = ("base_url", "llm_cache", "llm_timeout", "llm_retries", "llm_rate", "llm_concurrency")
+LIVE = ("summarizer", "fact_card_extractor", *ENDPOINT, *ANSWERS)
 """Fields of ReplayOptions that are about live calls."""
 
 LARGEST = 1_000_000_000
@@ -119,6 +120,10 @@ class ReplayOptions:
     summarizer: Annotated[
         Literal["extractive", "openai"], typer.Option(help="Summaries made offline, or by a model (live calls).")
     ] = "extractive"
+    fact_card_extractor: Annotated[
+        Literal["rules", "openai"],
+        typer.Option(help="Facts for the card found by rules, or by a model in user messages (live calls)."),
+    ] = "rules"
     answer: Annotated[
         bool, typer.Option("--answer", help="Recall (answered): ask a model for the facts (live calls).")
     ] = False

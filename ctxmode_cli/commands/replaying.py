@@ -124,6 +124,7 @@ def _made_with(comparison: Comparison, file: ConfigFile) -> dict[str, Any]:
         "settings": {name: asdict(config) for name, config in comparison.configs.items()},
         "inputs": [{"name": name, "sha256": sha256} for name, sha256 in comparison.sources],
         "endpoint": comparison.endpoint,
+        "asked_for": list(comparison.asked_for),
         "answers": comparison.answers_from and comparison.answers_from._asdict(),
         "config": {"name": str(file.path), "sha256": file.sha256} if file.path else None,
     }

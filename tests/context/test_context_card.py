@@ -28,7 +28,7 @@ UNLIMITED = 10**6
 def of(*messages: tuple[str, str], card: Card = Card()) -> Card:  # noqa: B008, a card is a value
     """The card after these messages, of role and text."""
     for position, (role, text) in enumerate(messages, start=card.read_to + 1):
-        card = update(card, extract_card_facts(spoken(role, text), position))
+        card = update(card, extract_card_facts(spoken(role, text), position).facts)
     return card
 
 

@@ -226,7 +226,7 @@ def test_note_on_summary_calls(build: Build, settings: dict[str, Any], unseen: i
     """How a mode's summary calls are made is told last, with what a call with too small a window never saw."""
     compared = build(full=(10, 900), summary={"tokens": 10, "kept": 900, "calls": Usage(uncached=9)})
     configs = {"full": ContextConfig(mode="full"), "summary": ContextConfig(mode="summary", **settings)}
-    compared.modes["summary"].summary_calls.unseen_tokens = unseen
+    compared.modes["summary"].calls["summary"].unseen_tokens = unseen
     model = configs["summary"].summarising_model
     assert notes(dataclasses.replace(compared, configs=configs))[-1] == (
         f"summary: its summary calls go to {model}, {expected}"

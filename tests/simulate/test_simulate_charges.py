@@ -90,9 +90,9 @@ def test_a_summary_call_is_charged_apart() -> None:
     """At its own model, from no cache and into none; in the background it does not make its request wait."""
     first, second = charges("u a u a", simulation(), **SUMMARISED)
     assert first
-    assert first.call is None
+    assert first.calls == ()
     assert second
-    assert second.call == Charge(Usage(uncached=100, completion=1), 0, 600)
+    assert second.calls == (Charge(Usage(uncached=100, completion=1), 0, 600),)
     note = counter().generated("system", 1)
     assert second.usage.prompt == note + 6 + 3
     assert second.latency_ms == round(1000 * (0.5 + 0.001 * second.usage.prompt + 0.01))
@@ -113,8 +113,8 @@ def test_a_failed_call_is_charged_what_it_sent() -> None:
     sent, unsent = (charges("u a u a", simulation(), Told(fails_after=tokens), **SUMMARISED)[1] for tokens in (50, 0))
     assert sent
     assert unsent
-    assert sent.call == Charge(Usage(uncached=50), 0, 550)
-    assert unsent.call == Charge(Usage(), 0, 0)
+    assert sent.calls == (Charge(Usage(uncached=50), 0, 550),)
+    assert unsent.calls == (Charge(Usage(), 0, 0),)
 
 
 def test_noise_is_the_same_for_every_mode() -> None:
