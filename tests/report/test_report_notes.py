@@ -234,6 +234,18 @@ def test_note_on_summary_calls(build: Build, settings: dict[str, Any], unseen: i
     assert "summary calls" not in " ".join(notes(build(full=(10, 900), summary=(10, 900))))
 
 
+@pytest.mark.parametrize("unseen", [0, 1200])
+def test_note_on_card_calls(build: Build, unseen: int) -> None:
+    """How the fact card's calls are made, what was over their window, and, where a model was asked, which and where."""
+    compared = build(full={"tokens": 10, "kept": 900, "card_calls": Usage(uncached=9)})
+    compared.modes["full"].calls["card"].unseen_tokens = unseen
+    how = "full: its card calls go to gpt-4o-mini, one for each user message of earlier turns, in the background, "
+    over = "; 1,200 tokens of user messages were over its window and never seen" if unseen else ""
+    assert notes(compared)[-1] == f"{how}outside the latency{over}"
+    asked = dataclasses.replace(compared, endpoint="http://here", asked_for=("card",))
+    assert notes(asked)[-1] == "full: its fact card's facts came from openai, model gpt-4o-mini at http://here"
+
+
 def test_heading(build: Build) -> None:
     """The heading counts what was replayed, in the right number, and names tokenizer and seed."""
     one = build(full=(10,), data={"conversations": 1, "requests": 1, "facts": 1, "probes": 1})
