@@ -122,6 +122,7 @@ def test_a_card_call_is_charged_apart_and_waited_for_by_nobody() -> None:
     """What it reads was said a turn before; a blocking summary beside it is waited for, and it is not."""
 
     def reads(message: Message, position: int) -> CardReading:
+        del message
         return CardReading((), AuxiliaryCall("card", "gpt-4o-mini", 200, 5, message=position))
 
     def charged(**more: Any) -> Charge:
