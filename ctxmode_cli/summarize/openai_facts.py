@@ -123,7 +123,7 @@ class OpenAiFactExtractor:
 
     def _kept(self, said: Sequence[_Said], text: str) -> Iterator[_Said]:
         """Those of the facts that can be believed."""
-        carried, denied = stances_of([(one.kind, one.value[:LONGEST_VALUE]) for one in said], text)
+        carried, denied = stances_of([(one.kind, one.value) for one in said], text)
         stated = carried | denied
         for index, one in enumerate(said):
             if len(one.kind) > LONGEST_KIND or not _KIND.fullmatch(one.kind):
@@ -157,7 +157,6 @@ def _is_well_typed(said: _Said) -> bool:
         isinstance(kind, str)
         and isinstance(value, str)
         and isinstance(changes, bool)
-        and isinstance(polarity, str)
         and polarity in _POLARITIES
     )
 

@@ -158,6 +158,15 @@ def test_each_mode_asks_its_summarising_model(ctxmode: Ctxmode, logs: str, serve
     assert json.loads((here / "run" / "run.json").read_text())["asked_for"] == ["summary", "card"]
 
 
+def test_summaries_made_offline_are_not_said_to_come_from_there(ctxmode: Ctxmode, logs: str, server: Endpoint) -> None:
+    """Where only the card is read by a model, a summary beside it is told as what it is."""
+    modes = ("--fact-card", "--modes", "summary", "--summary-threshold", "1", "--summary-every", "0")
+    told = ctxmode("compare", logs, *modes, *live(server))
+    assert "summary: its summary calls go to" in told.out
+    assert "its fact card's facts came from openai" in told.out
+    assert "its summaries came from" not in told.out
+
+
 def test_an_unknown_price_makes_the_cost_unknown(ctxmode: Ctxmode, logs: str, server: Endpoint) -> None:
     """Since what the card costs is not known either; nothing is passed off as free."""
     told = ctxmode("compare", logs, *CARD, *live(server), "--summary-model", "ft:gpt-4o:acme", "--format", "json")
