@@ -53,8 +53,17 @@ FILE_KEYS: dict[str, Any] = {}
 
 ANSWERS = ("answer", "answer_model", "answer_probes")
 """Fields of ReplayOptions that are about recall (answered)."""
-ENDPOINT = ("base_url", "llm_cache", "llm_timeout", "llm_retries", "llm_rate", "llm_concurrency")
-LIVE = ("summarizer", "fact_card_extractor", *ENDPOINT, *ANSWERS)
+LIVE = (
+    "summarizer",
+    "fact_card_extractor",
+    "base_url",
+    "llm_cache",
+    "llm_timeout",
+    "llm_retries",
+    "llm_rate",
+    "llm_concurrency",
+    *ANSWERS,
+)
 """Fields of ReplayOptions that are about live calls."""
 
 LARGEST = 1_000_000_000

@@ -153,12 +153,7 @@ def _listed(answer: Completion) -> list[_Said] | str:
 
 def _is_well_typed(said: _Said) -> bool:
     kind, value, polarity, changes = said
-    return (
-        isinstance(kind, str)
-        and isinstance(value, str)
-        and isinstance(changes, bool)
-        and polarity in _POLARITIES
-    )
+    return isinstance(kind, str) and isinstance(value, str) and isinstance(changes, bool) and polarity in _POLARITIES
 
 
 def _card_facts(said: Sequence[_Said], position: int) -> list[CardFact]:
