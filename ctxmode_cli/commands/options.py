@@ -51,7 +51,7 @@ SETTINGS = {
 FILE_KEYS: dict[str, Any] = {}
 """What the top of a configuration file may set: the options of each command that `with_replay_options` made, annotated."""
 
-ANSWERS = ("answer", "answer_model", "answer_probes")
+ANSWERS = ("answer", "answer_model", "answer_probes", "judge_model")
 """Fields of ReplayOptions that are about recall (answered)."""
 LIVE = (
     "summarizer",
@@ -62,6 +62,7 @@ LIVE = (
     "llm_retries",
     "llm_rate",
     "llm_concurrency",
+    "dry_run",
     *ANSWERS,
 )
 """Fields of ReplayOptions that are about live calls."""
@@ -140,6 +141,9 @@ class ReplayOptions:
     answer_probes: Annotated[
         int, typer.Option(min=1, max=LARGEST, help="Probes of each conversation that it is asked, at most.")
     ] = 1
+    judge_model: Annotated[
+        str | None, typer.Option(help="Model that grades the answers (default: none, the matcher grades).")
+    ] = None
     base_url: Annotated[
         str | None, typer.Option(help="OpenAI-compatible endpoint of live calls; the key is in OPENAI_API_KEY.")
     ] = None
@@ -155,12 +159,15 @@ class ReplayOptions:
     llm_concurrency: Annotated[
         int, typer.Option(min=1, max=100, help="Conversations replayed side by side while live calls are made.")
     ] = 4
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what live calls would be made, and what they cost.")
+    ] = False
     on_error: ON_ERROR = "fail"
     max_errors: MAX_ERRORS = None
     format: Annotated[OutputFormat, typer.Option(help="Form of the result on stdout.")] = "table"
     output: Annotated[
         list[str] | None,
-        typer.Option("--output", "-o", help="Also write FILE (.json .jsonl .csv .md), or a run folder; repeats."),
+        typer.Option("--output", "-o", help="Also write FILE (.json .jsonl .csv .md .html), or a run folder; repeats."),
     ] = None
     audit: Annotated[
         str | None, typer.Option(help="Write what was kept, compressed and dropped of each request (.jsonl).")

@@ -24,6 +24,7 @@ from ctxmode_cli.replay.results import Comparison
 from ctxmode_cli.replay.run import run
 from ctxmode_cli.replay.session import SessionReplay
 from ctxmode_cli.report.formats import EXTENSIONS, FORMATS, as_json
+from ctxmode_cli.report.html.page import require_html
 from ctxmode_cli.report.table import as_table
 from ctxmode_cli.report.words import listed
 
@@ -37,6 +38,8 @@ def replay_and_report(
 ) -> None:
     """Read the data, replay it through the modes, write what was asked for, and exit with the right code.
 
+    A dry run only tells what models would be asked.
+
     Args:
         data: The user's logs; None for the built-in sessions.
         modes: Names of modes, each once.
@@ -46,10 +49,18 @@ def replay_and_report(
     """
     wiring = Wiring.of(modes, baseline, settings, options)  # what is wrong with it is told before anything is read
     source = Source(data, options)
+    if options.dry_run:
+        from ctxmode_cli.commands.dry_run import dry_run
+
+        announce(source.description, modes, settings, options)
+        dry_run(wiring, source, settings.file)
+        return
     audit = [options.audit] if options.audit else []
     refuse_inputs(source.inputs, [*(options.output or ()), *audit])
     with ExitStack() as stack:
         outputs = open_outputs(options.output or (), stack, EXTENSIONS, wiring.simulation)
+        if any(file.format == "html" for file in outputs.files):
+            require_html()
         audits = open_outputs(audit, stack, {".jsonl": "jsonl"}).files
 
         def keep(session: SessionReplay) -> None:

@@ -98,8 +98,8 @@ def _left_out(context: Context, history: History) -> Iterator[AuditLine]:
         for begin, end in pairwise([start, *marks, stop]):
             what = "input" if why == "input" else "recent" if begin >= recent else "older"
             yield AuditLine("dropped", what, why, begin, end, history.range_tokens(begin, end), 0, end - begin)
-    if context.documents_dropped:
-        yield AuditLine("dropped", "documents", "rank_or_budget", None, None, 0, 0, context.documents_dropped)
+    for why, chunks in context.documents_dropped.items():
+        yield AuditLine("dropped", "documents", why, None, None, 0, 0, chunks)
 
 
 def _gaps(context: Context) -> Iterator[tuple[int, int]]:

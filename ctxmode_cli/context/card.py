@@ -38,21 +38,15 @@ class Card(NamedTuple):
     """Those that a person has put on the card."""
     removed: tuple[CardFact, ...] = ()
     """Those that a person has taken off."""
-    read_to: int = -1
-    """Position of the last message whose facts are on the card: no message counts twice."""
 
     def to_json(self) -> dict[str, Any]:
         """The card as JSON can hold it."""
-        lists = {name: [list(fact) for fact in getattr(self, name)] for name in ("facts", "pinned", "removed")}
-        return {**lists, "read_to": self.read_to}
+        return {name: [list(fact) for fact in facts] for name, facts in self._asdict().items()}
 
     @classmethod
     def from_json(cls, stored: Mapping[str, Any]) -> Self:
         """The card that `to_json` made this of."""
-        facts, pinned, removed = (
-            tuple(CardFact(*fields) for fields in stored[name]) for name in ("facts", "pinned", "removed")
-        )
-        return cls(facts, pinned, removed, stored["read_to"])
+        return cls(*(tuple(CardFact(*fields) for fields in stored[name]) for name in cls._fields))
 
 
 def update(card: Card, facts: Sequence[CardFact]) -> Card:
@@ -65,14 +59,13 @@ def update(card: Card, facts: Sequence[CardFact]) -> Card:
 
     Args:
         card: The card so far.
-        facts: All that one or several messages state, in order; those of messages that the card has read count nothing.
+        facts: All that one or several messages state, in order, none of which the card has read before.
     """
     removed = {_key(fact) for fact in card.removed}
-    new = [fact for fact in facts if fact.position > card.read_to]
-    for fact in new:
+    for fact in facts:
         if _key(fact) not in removed:
             card = _stated(card, fact)
-    return card._replace(read_to=max([card.read_to, *(fact.position for fact in new)]))
+    return card
 
 
 def correct(card: Card, *, set_: Sequence[CardFact] = (), remove: Sequence[CardFact] = ()) -> Card:

@@ -1,7 +1,7 @@
 """A context: what one request would send, as a list of pieces."""
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
 from ctxmode_cli.context.history import History, Note, Recorded
@@ -36,6 +36,9 @@ class AuxiliaryCall(NamedTuple):
     """What the call's prompt began with, after the tool schemas, where it went behind the session's own prefix."""
 
 
+NOTHING_DROPPED: Mapping[str, int] = {}
+
+
 class Context(NamedTuple):
     """What one request sends, in order, and what was left out."""
 
@@ -54,8 +57,8 @@ class Context(NamedTuple):
     """The calls that were made for this request, the summary's last."""
     wanted: int = 0
     """The mode wanted history from this position on; the budget may have cut some of that."""
-    documents_dropped: int = 0
-    """Chunks of the current turn's documents that are not sent."""
+    documents_dropped: Mapping[str, int] = NOTHING_DROPPED
+    """Chunks of the current turn's documents that are not sent, by reason: those of `Retrieved.dropped`, or `budget`."""
 
     @property
     def summary_call(self) -> AuxiliaryCall | None:

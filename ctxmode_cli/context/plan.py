@@ -1,12 +1,12 @@
 """What a mode decides, and what a summarizer is: the two contracts of this room."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 from ctxmode_cli.context.card import Card
 from ctxmode_cli.context.config import Budget
-from ctxmode_cli.context.context import AuxiliaryCall, Piece, wire_form
+from ctxmode_cli.context.context import NOTHING_DROPPED, AuxiliaryCall, Piece, wire_form
 from ctxmode_cli.context.history import History, Note
 from ctxmode_cli.conversation.message import Message
 from ctxmode_cli.errors import CtxmodeError
@@ -39,8 +39,8 @@ class Plan(NamedTuple):
     """Call groups of history before this position are left out, so that the talk beside them stays."""
     documents_first: bool = False
     """Whether the documents stand in front of all history."""
-    documents_dropped: int = 0
-    """Chunks of the current turn's documents that are not sent: repeated, outranked, or over the budget."""
+    documents_dropped: Mapping[str, int] = NOTHING_DROPPED
+    """Chunks of the current turn's documents that are not sent, by reason."""
 
 
 class Corrections(NamedTuple):
@@ -68,7 +68,7 @@ class State(NamedTuple):
     card_note: Note | None = None
     """The same as it is sent; None while it is empty."""
     card_stop: int = 0
-    """The messages before this position have been read for it."""
+    """The messages before this position have been read for it: none is read twice."""
     corrections: Corrections = Corrections()
     """A person's corrections of the summary."""
 

@@ -98,9 +98,9 @@ def _read_card(stored: Mapping[str, Any]) -> Card:
     facts = (*card.facts, *card.pinned, *card.removed)
     for text in (text for fact in facts for text in (fact.kind, fact.value)):
         _text(text)
-    for position in (card.read_to, *(fact.position for fact in facts)):
-        if type(position) is not int:
-            raise TypeError(f"{position!r} is no position")
+    for fact in facts:
+        if type(fact.position) is not int:
+            raise TypeError(f"{fact.position!r} is no position")
     return card
 
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from ctxmode_cli.conversation.conversation import Fact
-from ctxmode_cli.language.fold import BOUNDARY, FOLDING, MARKS, UNESCAPING, fold_characters, plain
+from ctxmode_cli.language.fold import BOUNDARY, FOLDING, MARKS, UNESCAPING, fold_characters, plain, without_boundaries
 from ctxmode_cli.language.matching import FactMatcher
 from ctxmode_cli.language.negation import is_denied
 from ctxmode_cli.language.readings import TEXT, rewrites_of
@@ -90,11 +90,11 @@ class _Traced(NamedTuple):
     @classmethod
     def of(cls, original: str) -> "_Traced":
         """The folded text with boundaries around it, as `fold_together` makes it."""
-        traced = cls(original, [(at, at + 1) for at in range(len(original))])
+        traced = cls(without_boundaries(original), [(at, at + 1) for at in range(len(original))])
         folded = traced.rewritten(UNESCAPING).with_folded_characters().rewritten(FOLDING)
         start = len(folded.text) - len(folded.text.lstrip(MARKS))
         stop = max(start, len(folded.text.rstrip(MARKS)))
-        inner = folded.text[start:stop].replace(BOUNDARY, " ")
+        inner = folded.text[start:stop]
         return cls(f"{BOUNDARY}{inner}{BOUNDARY}", [(0, 0), *folded.spans[start:stop], (len(original), len(original))])
 
     def span(self, start: int, end: int) -> tuple[int, int]:

@@ -19,7 +19,7 @@ BREAK = "\n"
 LISTING = "、"
 MARKS = f" {BREAK}{LISTING}"
 BOUNDARY = "\0"
-"""Between two texts that are folded together: nothing is read across it."""
+"""Between two texts that are folded together: nothing is read across it. In a text itself it is white space."""
 
 _PUNCTUATION = {
     **dict.fromkeys('()[]{}<>"`*_=\t《》〈〉“”„«»「」『』【】〔〕·•・‧', " "),
@@ -44,22 +44,22 @@ def fold(text: str) -> str:
     it, a currency sign none behind it. JSON escapes such as `\u5317` are read as the characters they stand for, since
     tool calls and results often carry Chinese that way. A lone surrogate, which no UTF-8 can carry, becomes U+FFFD.
     """
-    if "\\u" in text:
-        text = rewrite(text, UNESCAPING)
-    return rewrite(fold_characters(text), FOLDING).strip(MARKS)
+    return _fold(without_boundaries(text))
 
 
 def fold_together(texts: Sequence[str]) -> str:
     """The folded texts as one, with a boundary around each: one pass over all is much quicker than many."""
-    folded = fold(BOUNDARY.join(texts))
-    if folded.count(BOUNDARY) != len(texts) - 1:  # a text has that character itself
-        folded = BOUNDARY.join(fold(text).replace(BOUNDARY, " ") for text in texts)
-    return joined([folded])
+    return joined([_fold(BOUNDARY.join(map(without_boundaries, texts)))])
 
 
 def joined(folded: Sequence[str]) -> str:
     """Folded texts as one, with a boundary around each."""
     return f"{BOUNDARY}{BOUNDARY.join(folded)}{BOUNDARY}"
+
+
+def without_boundaries(text: str) -> str:
+    """`text` with a space for each character that would end it, at the same positions."""
+    return text.replace(BOUNDARY, " ")
 
 
 def plain(folded: str) -> str:
@@ -82,6 +82,13 @@ def is_spaced_word(char: str) -> bool:
     return char < CJK_START and char.isalnum()
 
 
+def _fold(text: str) -> str:
+    """`fold`, of a text that may hold boundaries."""
+    if "\\u" in text:
+        text = rewrite(text, UNESCAPING)
+    return rewrite(fold_characters(text), FOLDING).strip(MARKS)
+
+
 @cache
 def _characters() -> dict[int, str | None]:
     """What each character is folded to by itself; None for those that are not seen."""
@@ -99,7 +106,7 @@ def _characters() -> dict[int, str | None]:
 
 def _unescaped(escapes: re.Match[str]) -> str:
     """The characters of a run of JSON escapes, which are UTF-16: an emoji is two of them."""
-    return bytes.fromhex(escapes[0].replace("\\u", "")).decode("utf-16-be", "replace")
+    return without_boundaries(bytes.fromhex(escapes[0].replace("\\u", "")).decode("utf-16-be", "replace"))
 
 
 UNESCAPING = (Rewrite(re.compile(r"(?:\\u[0-9a-fA-F]{4})+"), _unescaped),)

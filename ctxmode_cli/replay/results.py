@@ -283,12 +283,19 @@ def _hits(recall: Recall) -> int:
 
 
 class AnswersFrom(NamedTuple):
-    """Where the answers of recall (answered) come from."""
+    """Where the answers of recall (answered) come from, and who grades them."""
 
     model: str
     endpoint: str
     per_conversation: int
     """Most probes of a conversation that it is asked."""
+    judge: str | None = None
+    """The model that grades, at the same endpoint; None for the matcher."""
+
+    @property
+    def graded(self) -> str:
+        """How the answers were graded, in words."""
+        return "graded by the matcher" if self.judge is None else f"judged by {self.judge}"
 
 
 @dataclass(frozen=True, slots=True)

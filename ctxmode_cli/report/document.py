@@ -103,7 +103,10 @@ def _modelled(name: str, comparison: Comparison) -> dict[str, Any] | None:
 
 
 def _answered(name: str, comparison: Comparison) -> dict[str, Any] | None:
-    """With the probes that were answered, those that could not be, and the model; null where there is no answer."""
+    """With the probes that were answered, those that could not be, the model, and the judge, null for the matcher.
+
+    Null where there is no answer.
+    """
     figure, source, totals = (
         _figure("recall.answered", name, comparison),
         comparison.answers_from,
@@ -111,7 +114,8 @@ def _answered(name: str, comparison: Comparison) -> dict[str, Any] | None:
     )
     if figure is None or source is None:
         return None
-    return figure | {"probes": totals.answered.probes, "unanswered": totals.unanswered, "model": source.model}
+    counts = {"probes": totals.answered.probes, "unanswered": totals.unanswered}
+    return figure | counts | {"model": source.model, "judge": source.judge}
 
 
 def _differences(name: str, comparison: Comparison) -> dict[str, Any]:

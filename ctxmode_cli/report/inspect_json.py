@@ -48,6 +48,7 @@ def _inspection(view: Inspection, replay: Replay) -> dict[str, Any]:
         "messages": view.messages,
         "pieces": [_piece(piece, view) for piece in view.pieces],
         "dropped": [dropped._asdict() for dropped in view.dropped],
+        "dropped_documents": dict(view.dropped_documents),
         "tokens": _tokens(view),
         "budget": {name: getattr(view.budget, name) for name in ("request", "system", "input", "history")},
         "cost_usd": None if view.cost is None else float(view.cost),

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from rich.text import Text
 
 from ctxmode_cli.replay.session import Replay, SessionReplay
-from ctxmode_cli.report.inspect_view import Dropped, FactPlace, FactView, Inspection, PieceView, StaleView
+from ctxmode_cli.report.inspect_view import FactPlace, FactView, Inspection, PieceView, StaleView
 from ctxmode_cli.report.table import plain_console
 from ctxmode_cli.report.visible import visible
 from ctxmode_cli.report.words import counted, listed, percent, seconds, usd
@@ -33,7 +33,13 @@ _WHY = {
     "window": "outside the window",
     "budget": "cut by the budget",
     "input": "call groups of the current input, cut by the budget",
-    "documents": "retrieved documents, dropped by the budget",
+}
+_WHY_DOCUMENTS = {
+    "empty": "without text",
+    "duplicate": "the same as one that is chosen",
+    "near_duplicate": "nearly the same as one that is chosen",
+    "rank": "outranked by those that are chosen",
+    "budget": "over the budget",
 }
 _WENT = {
     "unmatched": "it is not found where its label says",
@@ -133,7 +139,7 @@ def _mode(page: _Page, view: Inspection, replay: Replay) -> None:
         page.heading("what is sent")
         for piece in view.pieces:
             _piece(page, piece)
-        _not_sent(page, view.dropped)
+        _not_sent(page, view)
     _facts(page, view)
 
 
@@ -221,16 +227,15 @@ def _note(page: _Page, piece: PieceView) -> None:
             page.line(f'contradicts {one.fact}: it {what}, "{one.value}"', _BAD, prefix=Text(" " * (_LABEL + 3)))
 
 
-def _not_sent(page: _Page, dropped: Sequence[Dropped]) -> None:
+def _not_sent(page: _Page, view: Inspection) -> None:
     page.heading("what is not sent")
-    if not dropped:
+    if not view.dropped and not view.dropped_documents:
         page.line("nothing: all that came before is there")
-    for part in dropped:
-        if part.tokens is None:
-            page.line(_WHY[part.why])
-            continue
+    for part in view.dropped:
         messages = f"{_range(part.start, part.stop)}: {counted(part.stop - part.start, 'message')}"
         page.line(f"{messages}, {counted(part.tokens, 'token')}: {_WHY[part.why]}")
+    for why, chunks in view.dropped_documents.items():
+        page.line(f"{counted(chunks, 'chunk')} of retrieved documents: {_WHY_DOCUMENTS[why]}")
 
 
 def _probed(requests: Sequence[int]) -> str:

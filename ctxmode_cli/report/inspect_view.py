@@ -1,13 +1,13 @@
 """One request of one mode, seen from inside: its pieces, what was left out and why, and where the facts are."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, NamedTuple
 
 from ctxmode_cli.context.audit import missing
 from ctxmode_cli.context.config import Budget
-from ctxmode_cli.context.context import Context, Piece, head_length, span
+from ctxmode_cli.context.context import NOTHING_DROPPED, Context, Piece, head_length, span
 from ctxmode_cli.context.history import History, Note
 from ctxmode_cli.conversation.conversation import Conversation, Fact
 from ctxmode_cli.conversation.message import Message
@@ -61,15 +61,13 @@ class PieceView:
 
 
 class Dropped(NamedTuple):
-    """Recorded messages, or documents, that are not sent."""
+    """Recorded messages that are not sent."""
 
     why: str
-    """`summary`, `window`, `budget`, `input` (call groups of the current input) or `documents`."""
+    """`summary`, `window`, `budget` or `input` (call groups of the current input)."""
     start: int
     stop: int
-    """For documents, the range of the current input."""
-    tokens: int | None
-    """None for documents: they were never counted apart."""
+    tokens: int
 
 
 class FactPlace(NamedTuple):
@@ -138,6 +136,8 @@ class Inspection:
     unsendable: str | None
     invalid: tuple[str, ...]
     dropped: tuple[Dropped, ...]
+    dropped_documents: Mapping[str, int]
+    """Chunks of the current turn's documents that are not sent, by reason, as the audit has it."""
     charge: Charge | None
     cost: Decimal | None
     """USD, summary call left out; None where the price is unknown, or nothing is sent."""
@@ -184,6 +184,7 @@ def inspect_request(session: SessionReplay, replay: Replay, mode: str, request: 
         unsendable=row.unsendable,
         invalid=row.invalid,
         dropped=() if context is None else tuple(_dropped(context, history)),
+        dropped_documents=NOTHING_DROPPED if context is None else context.documents_dropped,
         charge=charge,
         cost=_cost(charge, replay),
         facts=tuple(_fact(score, context, session) for score in scores),
@@ -224,11 +225,9 @@ def _contradictions(note: Note, context: Context, conversation: Conversation) ->
 
 
 def _dropped(context: Context, history: History) -> Iterator[Dropped]:
-    """The ranges of messages that are not sent, each for one reason, and the documents."""
+    """The ranges of messages that are not sent, each for one reason."""
     for why, start, stop in missing(context):
         yield Dropped(why, start, stop, history.range_tokens(start, stop))
-    if context.documents_dropped:
-        yield Dropped("documents", context.turn_start, context.length, None)
 
 
 def _fact(score: Score, context: Context | None, session: SessionReplay) -> FactView:

@@ -96,12 +96,14 @@ def _answer_notes(comparison: Comparison) -> Iterator[str]:
         return
     yield (
         f"recall (answered): {source.model} at {source.endpoint} was asked what each mode sends and the probe's question; "
-        f"in every mode the same {counted(source.per_conversation, 'probe')} of a conversation at most, drawn by the seed"
+        f"in every mode the same {counted(source.per_conversation, 'probe')} of a conversation at most, drawn by the seed; "
+        f"the answers were {source.graded}"
     )
     for name, totals in comparison.modes.items():
         if totals.unanswered:
+            had = "had" if source.judge is None else "had or judged"
             which = counted(totals.unanswered, "answer")
-            yield f"{name}: {which} could not be had: left out of recall (answered), which is null where there is none"
+            yield f"{name}: {which} could not be {had}: left out of recall (answered), which is null where there is none"
 
 
 def _harm_notes(comparison: Comparison) -> Iterator[str]:

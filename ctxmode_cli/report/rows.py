@@ -113,6 +113,7 @@ def _row(comparison: Comparison, name: str) -> dict[str, Any]:
         "latency_profile": comparison.simulation.profile.name,
         **_recall(comparison, name),
         "position_profile": comparison.position_profile.name,
+        "recall_answered_is": None if comparison.answers_from is None else comparison.answers_from.graded,
         **_calls(totals),
         "trimmed": totals.trimmed,
         "unsendable": totals.unsendable.total(),

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from ctxmode_cli.context.plan import SummaryError, SummaryRequest, SummaryResult
 from ctxmode_cli.conversation.message import Message, content_text
-from ctxmode_cli.llm import Completion, Llm, LlmError
-from ctxmode_cli.summarize.asking import Question, Tally, answer_fault, question
+from ctxmode_cli.llm import ChatModel, Completion, Failures, LlmError
+from ctxmode_cli.summarize.asking import Question, question
 from ctxmode_cli.summarize.wording import Wording, language, over_window, over_window_error, wording
 from ctxmode_cli.tokens.counter import TokenCounter
 
@@ -27,10 +27,10 @@ class OpenAiSummarizer:
         counter: That of the session's model: counts the summary's text, which goes into its requests.
     """
 
-    def __init__(self, models: Mapping[str, Llm], counter: TokenCounter) -> None:
+    def __init__(self, models: Mapping[str, ChatModel], counter: TokenCounter) -> None:
         self._models = models
         self._counter = counter
-        self.failures = Tally()
+        self.failures = Failures()
         """How often a summary could not be had, by what was wrong."""
 
     def __call__(self, request: SummaryRequest) -> SummaryResult:
@@ -45,7 +45,7 @@ class OpenAiSummarizer:
             return self._summary(request)
         except SummaryError as error:
             if not error.over_by:  # else it is asked for again, with less to tell
-                self.failures.count(str(error))
+                self.failures.add(str(error))
             raise
 
     def _summary(self, request: SummaryRequest) -> SummaryResult:
@@ -73,7 +73,7 @@ class OpenAiSummarizer:
 def _fault(answer: Completion, text_tokens: int, target_tokens: int) -> str | None:
     """Why an answer is no summary; None where it is one."""
     over = text_tokens > target_tokens
-    return answer_fault(answer) or (f"is over its target of {target_tokens} tokens" if over else None)
+    return answer.fault or (f"is over its target of {target_tokens} tokens" if over else None)
 
 
 def _call(request: SummaryRequest, words: Wording, room: int) -> Question:
@@ -111,7 +111,8 @@ def _data(request: SummaryRequest, words: Wording) -> dict[str, str]:
     """The last summary and the messages."""
     previous = (request.previous or "").removeprefix(words.title).strip()
     conversation = "\n".join(line for message in request.messages for line in _labelled(message))
-    return {"summary": previous, "conversation": conversation}
+    parts = {"summary": previous, "conversation": conversation}
+    return {name: text for name, text in parts.items() if text}
 
 
 def _labelled(message: Message) -> Iterator[str]:

@@ -3,7 +3,7 @@
 import json
 import re
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.resources import files
 from string import Template
@@ -15,8 +15,8 @@ from ctxmode_cli.context.context import AuxiliaryCall
 from ctxmode_cli.conversation.message import Message, content_text
 from ctxmode_cli.language.matching import stances_of
 from ctxmode_cli.language.sentences import language_of
-from ctxmode_cli.llm import Completion, Llm, LlmError
-from ctxmode_cli.summarize.asking import Tally, answer_fault, question
+from ctxmode_cli.llm import ChatModel, Completion, Failures, LlmError
+from ctxmode_cli.summarize.asking import question
 from ctxmode_cli.tokens.counter import TokenCounter
 
 ANSWER_TOKENS = 600
@@ -83,12 +83,12 @@ class OpenAiFactExtractor:
         counter: Its own: counts what the calls are billed for, and knows its window.
     """
 
-    def __init__(self, model: Llm, counter: TokenCounter) -> None:
+    def __init__(self, model: ChatModel, counter: TokenCounter) -> None:
         self._model = model
         self._counter = counter
-        self.failures = Tally()
+        self.failures = Failures()
         """How often a message could not be read, by what was wrong."""
-        self.left_out = Tally()
+        self.left_out = Failures()
         """How many facts were left out of answers, by what was wrong with them."""
 
     def __call__(self, message: Message, position: int) -> CardReading:
@@ -102,7 +102,7 @@ class OpenAiFactExtractor:
             return extract_card_facts(message, position)
         call, said = self._read(message, text)
         if isinstance(said, str):
-            self.failures.count(said)
+            self.failures.add(said)
             return CardReading((), call._replace(failed=True, message=position))
         kept = list(self._kept(said, text))
         return CardReading(_card_facts(kept, position), call._replace(message=position))
@@ -127,20 +127,25 @@ class OpenAiFactExtractor:
         stated = carried | denied
         for index, one in enumerate(said):
             if len(one.kind) > LONGEST_KIND or not _KIND.fullmatch(one.kind):
-                self.left_out.count("the kind is no name")
+                self.left_out.add("the kind is no name")
             elif len(one.value) > LONGEST_VALUE:
-                self.left_out.count(f"the value is over {LONGEST_VALUE} characters")
+                self.left_out.add(f"the value is over {LONGEST_VALUE} characters")
             elif index not in stated:
-                self.left_out.count("the message does not state the value")
+                self.left_out.add("the message does not state the value")
             else:
                 yield one
 
 
+def listing(facts: Iterable[CardFact]) -> str:
+    """An answer that lists these facts."""
+    said = [_Said(fact.kind, fact.value, _POLARITIES[fact.negative], fact.changes) for fact in facts]
+    return json.dumps({"facts": [one._asdict() for one in said]})
+
+
 def _listed(answer: Completion) -> list[_Said] | str:
     """What an answer lists; or what is wrong with it."""
-    fault = answer_fault(answer)
-    if fault is not None:
-        return f"the answer {fault}"
+    if answer.fault is not None:
+        return f"the answer {answer.fault}"
     try:
         facts = json.loads(answer.text)["facts"]
         said = [_Said(**fact) for fact in facts] if isinstance(facts, list) else None

@@ -1,24 +1,12 @@
 """Running the command line in this process, which keeps the encodings loaded."""
 
-from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
+from command_line import Ctxmode, Result
 from endpoint import KEY
 
 from ctxmode_cli.commands.main import main
-
-
-class Result(NamedTuple):
-    """What a run printed, and its exit code."""
-
-    code: int | str | None
-    out: str
-    err: str
-
-
-Ctxmode = Callable[..., Result]
 
 
 @pytest.fixture

@@ -3,13 +3,13 @@
 import gzip
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 import pytest
 from assumptions import simulation
+from command_line import Ctxmode
 
 from ctxmode_cli.context.config import ContextConfig
 from ctxmode_cli.conversation.parse import parse_conversation
@@ -17,7 +17,6 @@ from ctxmode_cli.replay.session import Replay
 from ctxmode_cli.summarize.extractive import ExtractiveSummarizer
 from ctxmode_cli.tokens.counter import TokenCounter
 
-Ctxmode = Callable[..., Any]
 CALL = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
 CALLING = {"role": "assistant", "content": None, "tool_calls": [CALL]}
 RESULT = {"role": "tool", "tool_call_id": "c", "content": "done"}

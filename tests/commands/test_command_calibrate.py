@@ -4,16 +4,14 @@ import hashlib
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
+from command_line import Ctxmode
 
 from ctxmode_cli.simulate.latency import LatencyProfile, find_profile, noise_factors
-
-Ctxmode = Callable[..., Any]
 
 SERVICE = LatencyProfile("service", overhead_s=0.3, per_token_s=2e-4, inter_token_s=0.02, noise_sigma=0.1)
 

@@ -13,18 +13,17 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
 from assumptions import simulation
+from command_line import Ctxmode
 
 from ctxmode_cli.commands import outputs, progress, replaying
 from ctxmode_cli.errors import CtxmodeError
 
-Ctxmode = Callable[..., Any]
 PROGRAM = [sys.executable, "-m", "ctxmode_cli"]
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 SETTINGS = ("--config", str(GOLDEN / "ctxmode.toml"))
@@ -157,7 +156,11 @@ USAGE = [
     (["--reserved-output", "200000"], "error: reserved_output is 200000, the whole window of 128000 tokens", ""),
     (["--sliding-turns", "-1"], "error: sliding_turns is -1, less than 0", ""),
     (["--summary-role", "user"], 'error: summary_role is "user"', "one of system, assistant"),
-    (["-o", "x.pdf"], 'error: x.pdf: no format is written to ".pdf"', "hint: .json .jsonl .csv .md, or no extension"),
+    (
+        ["-o", "x.pdf"],
+        'error: x.pdf: no format is written to ".pdf"',
+        "hint: .json .jsonl .csv .md .html, or no extension",
+    ),
     (["-o", "none/x.json"], "error: none/x.json: the file cannot be written: No such file or directory", ""),
     (["-o", "."], "error: .: the run folder exists already", "name another"),
 ]

@@ -4,12 +4,12 @@ import hashlib
 import itertools
 import json
 import os
-from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import Ctxmode
 from hypothesis import example, given
 from hypothesis import strategies as st
 from typer.main import get_command
@@ -17,8 +17,6 @@ from typer.main import get_command
 from ctxmode_cli.commands.config_file import ConfigFile, NamedMode, read_config
 from ctxmode_cli.commands.main import app
 from ctxmode_cli.errors import CtxmodeError
-
-Ctxmode = Callable[..., Any]
 
 NARROW = '[modes.sliding_4]\nbase = "sliding"\nsliding_turns = 4\n'
 

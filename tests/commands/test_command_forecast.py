@@ -4,13 +4,12 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from command_line import Ctxmode
 
-Ctxmode = Callable[..., Any]
 SHARED = Path(__file__).resolve().parents[2] / ".." / "shared"
 TOOL_LOOPS = SHARED / "datasets" / "tau_bench.jsonl.gz"
 SMALL = ("--turns", "14", "--sessions", "2", "-q")

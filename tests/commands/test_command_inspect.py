@@ -2,13 +2,11 @@
 
 import json
 import os
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
+from command_line import Ctxmode
 
-Ctxmode = Callable[..., Any]
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 REQUEST = ("travel", "--mode", "summary", "--request", "14", "--max-tokens", "400", "--summary-target-tokens", "150")
 ASSUMED = ("--config", str(GOLDEN / "ctxmode.toml"))

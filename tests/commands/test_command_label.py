@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Ctxmode
+from command_line import Ctxmode
 
 from ctxmode_cli.conversation.files import Reading
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import Ctxmode
+from command_line import Ctxmode
 from endpoint import KEY, Endpoint, Reply, endpoint, wait_until
 
 SUMMARY = ("--summary-threshold", "1", "--summary-every", "0", "--modes", "full,summary")

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from conftest import Ctxmode
+from command_line import Ctxmode
 from endpoint import Endpoint, Reply, endpoint
 
 CARD = ("--fact-card", "--modes", "full,sliding")
@@ -96,7 +96,7 @@ def test_each_message_is_asked_about_once_and_billed_to_each_mode(
     assert "card calls" in (here / "r.md").read_text().split("\n\n")[1].splitlines()[0]
     run = json.loads((here / "run" / "run.json").read_text())
     assert (run["endpoint"], run["asked_for"]) == (server.url, ["card"])
-    assert f"live calls: facts for the card are asked of gpt-4o-mini at {server.url}" in told.err
+    assert f"live calls: cards are asked of gpt-4o-mini at {server.url}" in told.err
     assert f"facts left out of the card: {CALLS}, since the message does not state the value" in told.err
 
 

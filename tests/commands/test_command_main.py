@@ -3,17 +3,14 @@
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
+from command_line import Ctxmode
 
 from ctxmode_cli import __version__
 from ctxmode_cli.commands.console import note, print_errors
 from ctxmode_cli.errors import CtxmodeError, ExitCode
-
-Ctxmode = Callable[..., Any]
 
 
 @pytest.mark.parametrize("flag", ["--version", "-V"])

@@ -1,11 +1,8 @@
 """`ctxmode modes`."""
 
-from collections.abc import Callable
-from typing import Any
+from command_line import Ctxmode
 
 from ctxmode_cli.context.config import ContextMode
-
-Ctxmode = Callable[..., Any]
 
 
 def test_every_mode_is_described(ctxmode: Ctxmode) -> None:

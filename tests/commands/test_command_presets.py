@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from conftest import Ctxmode
+from command_line import Ctxmode
 
 
 def settings(result: Any, mode: str = "sliding") -> dict[str, Any]:

@@ -1,14 +1,11 @@
 """`ctxmode replay`."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-
-Ctxmode = Callable[..., Any]
+from command_line import Ctxmode
 
 
 def test_one_mode(ctxmode: Ctxmode, talk: str) -> None:

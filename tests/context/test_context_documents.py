@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from dialogues import MODEL, counter, dialogue, history_of, sent
 
+from ctxmode_cli.context.audit import audit, dropped_by_class
 from ctxmode_cli.context.config import Budget, ContextConfig, ContextMode, DocumentLimits
 from ctxmode_cli.context.history import History, Note
 from ctxmode_cli.context.manager import ContextManager
@@ -145,7 +146,7 @@ def test_documents_then_older_then_recent(room: int, expected: str, dropped: int
     context = session.build_context()
     assert (sent(context), context.trimmed) == (expected, room < ALL + THREE)
     assert documents_of(session) == (note(*TEXTS[: 3 - dropped]) if dropped < 3 else None)
-    assert context.documents_dropped == dropped
+    assert context.documents_dropped == ({"budget": dropped} if dropped else {})
 
 
 @pytest.mark.parametrize(("room", "reason"), [(ALL - 25, "input"), (9, "input"), (8, "system")])
@@ -191,7 +192,10 @@ def test_chunks_that_were_not_chosen_are_counted() -> None:
     """Repeats and outranked chunks are counted as dropped, and the budget is not blamed for them."""
     session = manager("s u", texts=(*TEXTS, TEXTS[0]), max_documents=2)
     context = session.build_context()
-    assert (context.documents_dropped, context.trimmed) == (2, False)
+    assert (context.documents_dropped, context.trimmed) == ({"duplicate": 1, "rank": 1}, False)
+    lines = [(line.why, line.amount) for line in audit(context, session.history) if line.action == "dropped"]
+    assert sorted(lines) == [("duplicate", 1), ("rank", 1)]
+    assert dropped_by_class(context, session.history) == {"documents": 2}
 
 
 def test_lowest_score_goes_first() -> None:
@@ -201,8 +205,8 @@ def test_lowest_score_goes_first() -> None:
     history.append(parse_message({"role": "user", "content": "u", "documents": scored}))
     two = documents_that_fit(history, DocumentLimits(), note_tokens(TEXTS[0], TEXTS[2]))
     assert two.note is not None
-    assert (two.note.text, two.dropped, two.over) == (note(TEXTS[0], TEXTS[2]), 0, 1)
-    assert documents_that_fit(history, DocumentLimits(), 0) == (None, 0, 3)
+    assert (two.note.text, two.dropped) == (note(TEXTS[0], TEXTS[2]), {"budget": 1})
+    assert documents_that_fit(history, DocumentLimits(), 0) == (None, {"budget": 3})
     by_rank = documents_that_fit(history, DocumentLimits(8, 1000), 1000).note
     assert by_rank is not None
     assert by_rank.text == note(TEXTS[2], TEXTS[0], TEXTS[1])

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from dialogues import TOOLS, counter, history_of, messages_of, record_messages, tool_schemas, unhurried, users
 from hypothesis import given, settings
-from slow_reference import Wire, answered_calls, group_starts, recount, spoken, turn_starts
+from slow_record import Wire, answered_calls, group_starts, recount, spoken, turn_starts
 
 from ctxmode_cli.context.config import DocumentLimits
 from ctxmode_cli.context.history import History

@@ -22,15 +22,8 @@ from dialogues import (
 )
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from slow_reference import (
-    SlowSession,
-    Unsendable,
-    group_starts,
-    recount,
-    request_faults,
-    spoken,
-    turn_starts,
-)
+from slow_record import group_starts, recount, request_faults, spoken, turn_starts
+from slow_reference import SlowSession, Unsendable
 
 from ctxmode_cli.context.config import ContextConfig, ContextMode
 from ctxmode_cli.context.context import Context

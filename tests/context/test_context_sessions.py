@@ -371,7 +371,7 @@ def stored(**changed: Any) -> str:
         stored(state__card__facts=[["date"]]),
         stored(state__card__facts=[["date", 7, False, False, 0]]),
         stored(state__card__facts=[["date", "May", False, False, "0"]]),
-        stored(state__card__read_to=None),
+        stored(state__card_stop=None),
         stored(state__corrections={"kept": []}),
         stored(state__corrections={"kept": [7], "removed": []}),
         stored(version=2),

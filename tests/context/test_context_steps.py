@@ -14,18 +14,25 @@ from dialogues import (
     mode_settings,
     record_messages,
     sent,
+    tool_schemas,
     unhurried,
 )
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from slow_reference import recount
+from slow_record import recount
+from slow_reference import SlowSession, Unsendable
 
 from ctxmode_cli.context.audit import audit, dropped_by_class
+from ctxmode_cli.context.card import CardFact
+from ctxmode_cli.context.card_facts import extract_card_facts
 from ctxmode_cli.context.config import ContextConfig
+from ctxmode_cli.context.context import Context
 from ctxmode_cli.context.history import Note, Recorded
 from ctxmode_cli.context.manager import ContextManager
 from ctxmode_cli.context.steps.budget import OverBudgetError
 from ctxmode_cli.context.validity import mode_faults
+from ctxmode_cli.conversation.message import Message
+from ctxmode_cli.conversation.parse import parse_message
 
 FORECAST = json.dumps(
     {"city": "Beijing", "condition": "多云", "temp_c": 20, "hours": [{"h": h, "t": h % 9} for h in range(60)]}
@@ -61,6 +68,11 @@ def manager(messages: list[dict[str, Any]], **settings: Any) -> ContextManager:
 WEATHER = [user("weather?"), *looked(FORECAST), reply("Cloudy, 20 degrees."), user("and then?")]
 
 
+def outlines(context: Context) -> list[str]:
+    """What stands in place of tool outputs."""
+    return [piece.text for piece in context.pieces if isinstance(piece, Note) and piece.replaces is not None]
+
+
 def test_an_output_of_an_earlier_turn_becomes_one_line() -> None:
     """Whole in its own turn, one line with its shallow values from the next turn on, as the answer to the same call."""
     live = manager(WEATHER[:3]).build_request_messages()
@@ -87,6 +99,18 @@ def test_an_output_over_the_limit_becomes_an_outline_in_its_own_turn() -> None:
     assert counter().text(outlined) <= 100
     assert "hours" in outlined
     assert "多云" in outlined
+
+
+def test_an_output_is_outlined_once() -> None:
+    """The same text serves its own turn and later ones, and every mode of the same limit on the same history."""
+    made = manager(WEATHER[:3], tool_max_tokens=100, tool_history="full")
+    other = ContextManager(replace(made.config, tool_history="line"), history=made.history)
+    current = outlines(made.build_context())
+    assert len(current) == 1
+    assert outlines(other.build_context())[0] is current[0]
+    for message in WEATHER[3:]:
+        made.append(message)
+    assert outlines(made.build_context())[0] is current[0]
 
 
 def test_a_short_output_stays_as_it_is() -> None:
@@ -123,6 +147,40 @@ def test_a_copy_whose_first_is_not_sent_goes_in_whole() -> None:
     assert manager(messages, mode="zero", tool_history="full").build_request_messages()[-1]["content"] == SOURCE
     kept = manager(messages, tool_history="full").build_request_messages()
     assert (kept[2]["content"], kept[-1]["content"] == SOURCE) == (SOURCE, False)
+
+
+def test_a_reference_names_the_call_that_it_refers_to() -> None:
+    """Not its own, which said nothing before; a file goes by its path only where that was read before."""
+    same = [user("a"), *looked(FORECAST, "c1", name="search"), *looked(FORECAST, "c2", name="fetch")]
+    assert manager(same).build_request_messages()[4]["content"] == (
+        "[the same result as that of the earlier call of search]"
+    )
+    files = [{"name": "read_file", "arguments": json.dumps({"path": path})} for path in ("a.py", "b.py")]
+    alike = [user("a"), *looked(SOURCE, "c1", **files[0]), *looked(SOURCE, "c2", **files[1])]
+    assert manager(alike).build_request_messages()[4]["content"] == (
+        "[the same result as that of the earlier call of read_file]"
+    )
+
+
+def test_a_reference_is_to_a_copy_that_is_sent() -> None:
+    """Where the copy just before it was cut from the input, to that of an earlier turn."""
+    twice = [*looked(FORECAST, "c2"), *looked(FORECAST, "c3")]
+    messages = [user("a"), *looked(FORECAST, "c1"), reply("b"), user("c"), *twice]
+    share = counter().text(FORECAST) + 60
+    made = manager(messages, tool_history="full", input_tokens=share)
+    assert sent(made.build_context()) == "0-3 4-4 7-7 input"
+    wire = made.build_request_messages()
+    assert (wire[2]["content"], "same result" in wire[-1]["content"]) == (FORECAST, True)
+
+
+def test_a_copy_that_is_shorter_than_a_reference_stays() -> None:
+    """An outline of a few tokens says more than that it is the same, and a reference never takes a request over its budget."""
+    same = [user("a"), *looked(FORECAST, "c1"), *looked(FORECAST, "c2")]
+    wire = manager(same, tool_max_tokens=8).build_request_messages()
+    assert wire[4]["content"] == wire[2]["content"] != FORECAST
+    tokens = recount(wire, ())
+    brim = manager(same, tool_max_tokens=8, max_tokens=tokens, reserved_output=WINDOW - tokens)
+    assert brim.build_context().prompt_tokens == tokens
 
 
 TALK = [
@@ -166,6 +224,26 @@ def test_a_fact_is_on_the_card_from_the_next_turn_on() -> None:
     assert "Ann Lee" in wire[1]["content"]
     assert "no pet recommendations" in wire[1]["content"]
     assert len(manager([system, SAID[0]], fact_card=True).build_request_messages()) == 2
+
+
+def test_each_message_is_read_for_the_card_once() -> None:
+    """By whatever manager makes the requests of a session, however often: when its turn is over."""
+    read = []
+
+    def extractor(message: Message, position: int) -> list[CardFact]:
+        read.append(position)
+        return extract_card_facts(message, position)
+
+    first = ContextManager(ContextConfig(model=MODEL, fact_card=True), extractor=extractor)
+    for message in SAID[:3]:
+        first.append(message)
+    assert first.build_context() == first.build_context()
+    assert read == [0, 1]
+    history = history_of([*first.history.messages, *map(parse_message, SAID[3:])])
+    second = ContextManager(first.config, extractor=extractor, history=history, state=first.state)
+    second.build_context()
+    assert read == [0, 1, 2, 3]
+    assert second.card == first.card
 
 
 def test_the_card_moves_to_the_tail() -> None:
@@ -271,6 +349,56 @@ def test_steps_keep_every_request_valid(recorded: list[dict[str, Any]], output: 
         recorded_pieces = [piece for piece in context.pieces if isinstance(piece, Recorded)]
         notes = [piece for piece in context.pieces if isinstance(piece, Note) and piece.replaces is not None]
         assert context.sent_messages() == sum(p.stop - p.start for p in recorded_pieces) + len(notes)
+
+
+HOURS = json.dumps({"city": "北京", "hours": [{"hour": hour, "temp_c": hour % 7} for hour in range(12)]})
+LONG = [HOURS, HOURS, SOURCE[:300], SOURCE[:300], "x " * 60, "order SO-7731 for Ann Lee, no pets " * 4, "short"]
+STATED = [
+    "My name is Ann Lee.",
+    "I'm called Bob now",
+    "ship it to 12 Oak Street",
+    "我对花生过敏",
+    "订单号QM2026010001",
+    "on 2026-03-05, please",
+]
+
+
+@st.composite
+def eventful(draw: st.DrawFn) -> list[dict[str, Any]]:
+    """A record whose tools say much, and often the same, and whose user states facts."""
+    said = {"tool": st.sampled_from(LONG), "user": st.sampled_from(["", *STATED])}
+    return [
+        {**one, "content": draw(said[one["role"]])} if one["role"] in said else one for one in draw(record_messages)
+    ]
+
+
+@settings(unhurried, max_examples=60)
+@given(eventful(), steps(), tool_schemas, st.sampled_from([0, 0, 1, 2]), st.data())
+def test_steps_are_what_the_definitions_say(
+    recorded: list[dict[str, Any]],
+    config: ContextConfig,
+    tools: list[dict[str, Any]],
+    fails_at: int,
+    data: st.DataObject,
+) -> None:
+    """Each request sends just what a slow reading of the rules sends, or fails with the same reason and figure."""
+    messages, summarizer = [parse_message(message) for message in recorded], Digest(fails_at)
+    made = ContextManager(config, summarizer=summarizer, history=history_of([], tools=tools))
+    slow = SlowSession(messages, config, tools, WINDOW, summarizer)
+    for position, message in enumerate(messages, 1):
+        made.append(message)
+        if not made.history.turns or not data.draw(st.integers(0, 3)):
+            continue
+        expected = slow.request(position)
+        if isinstance(expected, Unsendable):
+            with pytest.raises(OverBudgetError) as refused:
+                made.build_context()
+            assert (refused.value.reason, refused.value.over_by) == expected
+            continue
+        context = made.build_context()
+        assert context.messages(made.history) == expected.wire
+        assert context.prompt_tokens == expected.tokens
+        assert (context.trimmed, context.stepped_down) == (expected.trimmed, expected.stepped_down)
 
 
 def test_labels_never_reach_a_step() -> None:

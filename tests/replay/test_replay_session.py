@@ -14,7 +14,8 @@ from assumptions import simulation
 from dialogues import MODEL, WINDOW, Digest, counter, dialogue, mode_settings, record_messages, tool_schemas, unhurried
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from slow_reference import SlowRequest, SlowSession, Unsendable, reply_spans, request_faults, wire_tokens
+from slow_record import reply_spans, request_faults, wire_tokens
+from slow_reference import SlowRequest, SlowSession, Unsendable
 
 from ctxmode_cli.context.config import ContextConfig, ContextMode
 from ctxmode_cli.context.plan import Summarizer

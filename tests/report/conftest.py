@@ -1,20 +1,19 @@
 """Comparisons made of bare figures."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from assumptions import simulation
+from comparisons import Build
 
 from ctxmode_cli.context.config import ContextConfig
 from ctxmode_cli.replay.results import AuxiliaryCalls, Comparison, DataTotals, Histogram, ModeTotals, no_calls
 from ctxmode_cli.score.position import USE_UNITS
 from ctxmode_cli.score.recall import Recall
 from ctxmode_cli.simulate.rates import Bill, Usage
-
-Build = Callable[..., Comparison]
 
 
 def totals(

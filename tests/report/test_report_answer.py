@@ -3,11 +3,11 @@
 By hand, at 3 USD per million prompt tokens and two sessions: 2,000 tokens are 0.006 USD in all, so 0.003 a session.
 """
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 from assumptions import PRICE, RULE, simulation
+from comparisons import Build
 
 from ctxmode_cli.replay.results import Comparison
 from ctxmode_cli.report.answer import answer
@@ -15,7 +15,6 @@ from ctxmode_cli.simulate.charges import Provider
 from ctxmode_cli.simulate.prices import Price, PriceTier
 from ctxmode_cli.simulate.rates import Usage
 
-Build = Callable[..., Comparison]
 KEEPING = "the facts (at least 95% of the best recall in context)"
 AMONG = f"of the modes that keep {KEEPING}"
 UNPRICED = {

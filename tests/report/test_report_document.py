@@ -6,14 +6,13 @@ import io
 import json
 import re
 from collections import Counter
-from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
 import pytest
 from assumptions import PRICE, PROFILE, RULE, simulation
+from comparisons import Build
 
-from ctxmode_cli.replay.results import Comparison
 from ctxmode_cli.report.document import document
 from ctxmode_cli.report.formats import as_csv, as_json, as_jsonl, as_markdown
 from ctxmode_cli.report.table import as_table
@@ -22,7 +21,6 @@ from ctxmode_cli.simulate.charges import Provider
 from ctxmode_cli.simulate.prices import Price, PriceTier
 from ctxmode_cli.simulate.rates import Usage
 
-Build = Callable[..., Comparison]
 KNOWN = Provider.of(PRICE, RULE)
 UNPRICED = Provider.of(None, RULE)
 FREE = Provider.of(Price("any", "", (PriceTier(0, Decimal(0), Decimal(0)),), "made up", ""), RULE)
@@ -278,7 +276,7 @@ def test_csv_has_what_a_spreadsheet_wants(build: Build) -> None:
         "latency_p50_s": "0.7", "latency_p95_s": "1.3", "latency_p99_s": "1.3", "latency_profile": "made-up",
         "recall_in_context": "", "recall_in_context_low": "", "recall_in_context_high": "", "recall_modelled": "",
         "recall_modelled_low": "", "recall_modelled_high": "", "recall_answered": "",
-        "recall_answered_low": "", "recall_answered_high": "", "position_profile": "flat", "summary_calls": "0",
+        "recall_answered_low": "", "recall_answered_high": "", "position_profile": "flat", "recall_answered_is": "", "summary_calls": "0",
         "summary_prompt_tokens": "0", "summary_completion_tokens": "0",
         "card_calls": "", "card_prompt_tokens": "", "card_completion_tokens": "", "card_share": "",
         "trimmed": "0", "unsendable": "0", "invalid": "0", "skipped": "4",

@@ -13,7 +13,7 @@ from ctxmode_cli.conversation.parse import parse_conversation
 from ctxmode_cli.replay.session import Replay, SessionReplay
 from ctxmode_cli.report.inspect_json import inspection_json
 from ctxmode_cli.report.inspect_text import _probed, inspection_text
-from ctxmode_cli.report.inspect_view import Dropped, Inspection, inspect_request
+from ctxmode_cli.report.inspect_view import Inspection, inspect_request
 from ctxmode_cli.tokens.counter import TokenCounter
 
 COUNTER = TokenCounter.for_model("gpt-4o")
@@ -145,8 +145,25 @@ def test_what_is_dropped_of_the_current_input() -> None:
     documents = [{"id": "d", "text": "long " * 200}]
     record = {"id": "x", "messages": [{"role": "user", "content": "go", "documents": documents}, *loop]}
     view = inspected(2, record, mode="sliding", max_tokens=160)
-    assert [(part.why, part.start, part.stop) for part in view.dropped] == [("input", 1, 3), ("documents", 0, 5)]
-    assert view.dropped[1] == Dropped("documents", 0, 5, None)
+    assert [(part.why, part.start, part.stop) for part in view.dropped] == [("input", 1, 3)]
+    assert view.dropped_documents == {"budget": 1}
+
+
+def test_why_documents_are_not_sent() -> None:
+    """Each reason for itself, with its chunks; what better ones outrank is not put down to the budget."""
+    house = "go to the red house by the river"
+    texts = [house, house, f"{house}!", " ", "go on " * 40, "blue", "black"]
+    documents = [{"id": text, "text": text} for text in texts]
+    record = {"id": "x", "messages": [{"role": "user", "content": "go to the house", "documents": documents}]}
+    session, replay = replayed(record, m=ContextConfig(max_documents=2, max_tokens=60))
+    view = inspect_request(session, replay, "m", 0)
+    reasons = {"empty": 1, "duplicate": 1, "near_duplicate": 1, "rank": 2, "budget": 1}
+    assert view.dropped_documents == reasons
+    shown = inspection_text(session, replay, 0, [view], width=None, colour=False)
+    assert "2 chunks of retrieved documents: outranked by those that are chosen\n" in shown
+    assert "1 chunk of retrieved documents: over the budget\n" in shown
+    assert "nothing: all that came before" not in shown
+    assert json.loads(inspection_json(session, replay, 0, [view]))["dropped_documents"] == reasons
 
 
 def test_a_request_that_cannot_be_sent() -> None:

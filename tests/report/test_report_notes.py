@@ -7,6 +7,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
+from comparisons import Build
 
 from ctxmode_cli.context.config import ContextConfig
 from ctxmode_cli.replay.breakdown import MAX_VALUES, Breakdown
@@ -17,9 +18,6 @@ from ctxmode_cli.report.notes import NOT_ANSWERED, NOT_YET, TEACHER_FORCED, note
 from ctxmode_cli.report.text import heading
 from ctxmode_cli.report.words import counted, listed, percent, usd, usd_decimals
 from ctxmode_cli.simulate.rates import Usage
-
-Build = Callable[..., Comparison]
-
 
 RECALL = (
     "recall (in context) is an upper bound: the value was in what would be sent; recall (modelled) is that times how "

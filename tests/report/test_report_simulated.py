@@ -1,13 +1,13 @@
 """What readers are told of the simulated figures: which prices, which cache rule, which profile, and their limits."""
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
 import pytest
 from assumptions import PRICE, PROFILE, RULE, simulation
+from comparisons import Build
 
 from ctxmode_cli.replay.results import Comparison
 from ctxmode_cli.report.simulated import cost_notes, latency_notes, unknown_price_notes
@@ -16,7 +16,6 @@ from ctxmode_cli.simulate.charges import Provider
 from ctxmode_cli.simulate.latency import find_profile
 from ctxmode_cli.simulate.prices import Price, PriceTier
 
-Build = Callable[..., Comparison]
 KNOWN = Provider.of(PRICE, RULE)
 UNKNOWN = Provider.of(None, RULE)
 TIERED = Price(

@@ -17,8 +17,8 @@ from ctxmode_cli.context.plan import SessionPrefix, SummaryError, SummaryRequest
 from ctxmode_cli.conversation.message import Message
 from ctxmode_cli.conversation.parse import parse_message
 from ctxmode_cli.errors import CtxmodeError
+from ctxmode_cli.language.tagged import between_tags
 from ctxmode_cli.llm import Llm
-from ctxmode_cli.summarize.asking import between_tags
 from ctxmode_cli.summarize.openai import OpenAiSummarizer, _data
 from ctxmode_cli.summarize.wording import wording
 from ctxmode_cli.tokens.counter import TokenCounter
@@ -164,19 +164,6 @@ def test_code_of_the_tags_never_occurs_in_them(texts: list[str]) -> None:
     told = between_tags(_data(asked, EN))
     assert told == between_tags(_data(asked, EN))
     assert told.count(told[len("<conversation-") : len("<conversation-") + 8]) == 2
-
-
-def test_code_that_occurs_is_not_taken() -> None:
-    """A conversation that holds the code which it would have gets another one."""
-    from ctxmode_cli.summarize import asking
-
-    text = "hello"
-    first = asking.absent_code(text)
-    known = {asking.absent_code(f"{text} {number}") for number in range(4)}
-    assert len({first, *known}) == 5
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(asking, "_CODE_DIGITS", 1)
-        assert asking.absent_code("0123456789abcde") == "f"
 
 
 def test_prompt_says_that_the_conversation_is_data() -> None:

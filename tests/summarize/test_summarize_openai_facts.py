@@ -16,7 +16,7 @@ from ctxmode_cli.conversation.message import Message
 from ctxmode_cli.conversation.parse import parse_message
 from ctxmode_cli.errors import CtxmodeError
 from ctxmode_cli.llm import Llm
-from ctxmode_cli.summarize.openai_facts import ANSWER_TOKENS, OpenAiFactExtractor
+from ctxmode_cli.summarize.openai_facts import ANSWER_TOKENS, OpenAiFactExtractor, listing
 from ctxmode_cli.tokens.counter import TokenCounter
 
 MODEL = "gpt-4o-mini"
@@ -282,6 +282,24 @@ def test_key_is_in_no_text(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     _, extractor = read(Reply(body=KEY.encode(), status=400))
     assert KEY not in str(extractor.failures)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "My name is Alice Smith, order SO-10023, to 1 Elm St please.",
+        "Not on Monday; I am allergic to peanuts.",
+        "Make it Friday instead of Monday.",
+        "我叫王小明，不要香菜，改到2026年3月5日。",
+        "Hi.",
+    ],
+)
+def test_what_the_rules_find_can_be_listed(text: str) -> None:
+    """An answer that lists it is read as the same facts, none of which is left out."""
+    facts = extract_card_facts(message(text), 4).facts
+    reading, extractor = read(Reply(listing(facts)), text)
+    assert reading.facts == facts
+    assert (extractor.failures, extractor.left_out) == ({}, {})
 
 
 # --- in a session ---

@@ -195,12 +195,12 @@ def _starts_turn(history: History, position: int) -> bool:
 
 def _with_documents(history: History, plan: Plan, limits: DocumentLimits, room: int) -> Plan:
     """The plan with as many of the current turn's documents as fit into `room`."""
-    note, dropped, over = documents_that_fit(history, limits, room)
+    note, dropped = documents_that_fit(history, limits, room)
     return plan._replace(
         documents=note,
-        trimmed=plan.trimmed or over > 0,
+        trimmed=plan.trimmed or "budget" in dropped,
         documents_first=limits.first,
-        documents_dropped=dropped + over,
+        documents_dropped=dropped,
     )
 
 

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ctxmode_cli.context.config import DocumentLimits
+from ctxmode_cli.context.context import NOTHING_DROPPED
 from ctxmode_cli.context.history import History, Note, TurnDocuments
 from ctxmode_cli.context.retrieval import Retrieved, as_recorded, choose
 from ctxmode_cli.conversation.message import content_text
@@ -17,10 +18,8 @@ class SentDocuments(NamedTuple):
 
     note: Note | None
     """None where nothing does."""
-    dropped: int
-    """Chunks that were not chosen."""
-    over: int
-    """Chunks that were chosen and do not fit."""
+    dropped: Mapping[str, int]
+    """Chunks that do not, by reason: why they were not chosen (`Retrieved`), or `budget` where the room is too small."""
 
 
 def documents_that_fit(history: History, limits: DocumentLimits, room: int) -> SentDocuments:
@@ -34,7 +33,7 @@ def documents_that_fit(history: History, limits: DocumentLimits, room: int) -> S
         room: Tokens that the note may take.
     """
     if not _documented(history, history.turn_start, len(history)):
-        return SentDocuments(None, 0, 0)
+        return SentDocuments(None, NOTHING_DROPPED)
     turn = _turn_documents(history)
     chosen = turn.chosen.get(limits)
     if chosen is None:
@@ -49,7 +48,8 @@ def documents_that_fit(history: History, limits: DocumentLimits, room: int) -> S
     count = whole
     if whole and (room <= 0 or note(whole).tokens > room):
         count = bisect_left(range(1, whole), True, key=lambda count: room <= 0 or note(count).tokens > room)
-    return SentDocuments(note(count) if count else None, sum(chosen.dropped.values()), whole - count)
+    over = {"budget": whole - count} if count < whole else {}
+    return SentDocuments(note(count) if count else None, {**chosen.dropped, **over})
 
 
 def recorded_documents(history: History, turn_start: int, stop: int) -> str | None:

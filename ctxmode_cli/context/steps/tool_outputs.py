@@ -117,12 +117,15 @@ def _as_recorded(_history: History, _position: int) -> None:
 
 
 def _outlined(limit: int, history: History, position: int) -> str | None:
-    """The outline of an output of more than `limit` tokens."""
+    """The outline of an output of more than `limit` tokens, made once however many forms and modes ask for it."""
     if history.range_tokens(position, position + 1) <= limit:
         return None
-    message, counter = history.messages[position], history.counter
-    text = content_text(message.content)
-    return outline(text, limit, counter.text) if counter.text(text) > limit else None
+    key = outline, limit, position
+    if key not in history.shared:
+        text, count = content_text(history.messages[position].content), history.counter.text
+        history.shared[key] = outline(text, limit, count) if count(text) > limit else None
+    outlined: str | None = history.shared[key]
+    return outlined
 
 
 def _in_one_line(history: History, position: int) -> str | None:
@@ -139,14 +142,13 @@ def _called(history: History, position: int) -> tuple[str, str]:
 
 
 class _Copies:
-    """Which tool outputs say what an earlier one said, and the references that stand for them."""
+    """Which tool outputs say the same, and the references that stand for all but one of them."""
 
     def __init__(self) -> None:
-        self.references: dict[tuple[int, str], Note | None] = {}
-        """By position and purpose, as far as they were needed; None where none is shorter."""
-        self.earlier: dict[int, int] = {}
-        """By position, that of the last output before it with the same text."""
-        self._last: dict[str, int] = {}
+        self.first: dict[int, int] = {}
+        """By position of an output that is one of several alike, that of the first of them."""
+        self._first_of: dict[str, int] = {}
+        self._references: dict[tuple[int, int, str], Note | None] = {}
         self._seen = 0
 
     def read(self, history: History) -> None:
@@ -154,48 +156,53 @@ class _Copies:
         for position in history.tool_outputs[self._seen :]:
             if history.range_tokens(position, position + 1) < _WORTH_SHORTENING:
                 continue
-            text = content_text(history.messages[position].content)
-            if text in self._last:
-                self.earlier[position] = self._last[text]
-            self._last[text] = position
+            first = self._first_of.setdefault(content_text(history.messages[position].content), position)
+            if first != position:
+                self.first[first] = self.first[position] = first
         self._seen = len(history.tool_outputs)
+
+    def reference(self, history: History, position: int, earlier: int) -> Note | None:
+        """What stands for the output at `position` where the one at `earlier` is sent; None where that is no shorter."""
+        purpose = "input" if position >= history.turn_start else "tool_output"
+        key = position, earlier, purpose
+        if key not in self._references:
+            self._references[key] = replacement(history, position, _referring(history, position, earlier), purpose)
+        return self._references[key]
 
 
 def merge_copies(pieces: tuple[Piece, ...], history: History) -> tuple[Piece, ...]:
     """The pieces with a reference in place of each tool output that another one before it in the request says alike.
 
-    Only what is sent counts: where the window has lost the first copy, the next one goes in whole.
+    Only what is sent counts: where the window has lost the first copy, the next one goes in whole, and where that takes
+    no more tokens than a reference, it stays.
     """
     copies: _Copies = history.shared.setdefault(_Copies, _Copies())
     copies.read(history)
-    if not copies.earlier:
+    if not copies.first:
         return pieces
-    involved = sorted({*copies.earlier, *copies.earlier.values()})
-    texts: dict[int, str | None] = {}
+    alike = sorted(copies.first)
+    sent: dict[tuple[int, str | None], int] = {}
+    """The first output of the request by what it says, and by the text in its place, if any."""
+    notes = {}
     for piece in pieces:
         start, stop = span(piece)
-        for position in involved[bisect_left(involved, start) : bisect_left(involved, stop)]:
-            texts[position] = piece.text if isinstance(piece, Note) else None
-    notes = {}
-    for position, text in texts.items():
-        earlier = copies.earlier.get(position)
-        if earlier in texts and texts[earlier] == text:
-            key = position, "input" if position >= history.turn_start else "tool_output"
-            if key not in copies.references:
-                copies.references[key] = _reference(history, *key)
-            note = copies.references[key]
-            if note is not None:
+        text = piece.text if isinstance(piece, Note) else None
+        for position in alike[bisect_left(alike, start) : bisect_left(alike, stop)]:
+            earlier = sent.setdefault((copies.first[position], text), position)
+            note = None if earlier == position else copies.reference(history, position, earlier)
+            tokens = piece.tokens if isinstance(piece, Note) else history.range_tokens(position, position + 1)
+            if note is not None and note.tokens < tokens:
                 notes[position] = note
     return tuple(part for piece in pieces for part in _with_references(piece, notes, history))
 
 
-def _reference(history: History, position: int, purpose: str) -> Note | None:
-    name, arguments = _called(history, position)
+def _referring(history: History, position: int, earlier: int) -> str:
+    """The words of a reference: a file is named where both calls have read it, else the earlier call is."""
     text = content_text(history.messages[position].content)
-    said = (
-        file_reference(name, arguments, text) or f"[the same result as that of the earlier call of {name or 'a tool'}]"
-    )
-    return replacement(history, position, said, purpose)
+    file, earlier_file = (file_reference(*_called(history, at), text) for at in (position, earlier))
+    if file is not None and file == earlier_file:
+        return file
+    return f"[the same result as that of the earlier call of {_called(history, earlier)[0] or 'a tool'}]"
 
 
 def _with_references(piece: Piece, notes: Mapping[int, Note], history: History) -> Iterable[Piece]:

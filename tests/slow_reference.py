@@ -1,129 +1,42 @@
 """What a request should be, worked out the slow and obvious way: by whole lists, counted again from what is sent.
 
 Written from the definitions (turn, request, current input, cutting, summary, validity), not from the code; it shares
-with the package only messages, settings, the token counter and what ranks documents.
+with the package only messages, settings, the token counter, what ranks documents, the words that stand for a tool output,
+and which facts are said and hold.
 """
 
-import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from typing import Any, NamedTuple
 
 from dialogues import MODEL, counter
+from slow_record import (
+    SYSTEMS,
+    Wire,
+    answered_calls,
+    group_starts,
+    model_counter,
+    recount,
+    spoken,
+    turn_starts,
+    wire_tokens,
+)
 
+from ctxmode_cli.context.card import Card, CardFact, card_data, update
+from ctxmode_cli.context.card_facts import extract_card_facts
 from ctxmode_cli.context.config import ContextConfig
+from ctxmode_cli.context.outlines.files import file_reference
+from ctxmode_cli.context.outlines.one_line import one_line
+from ctxmode_cli.context.outlines.outline import outline
 from ctxmode_cli.context.plan import Summarizer, SummaryError, SummaryRequest
 from ctxmode_cli.context.retrieval import as_recorded, choose
-from ctxmode_cli.conversation.message import Message, content_text
+from ctxmode_cli.conversation.message import Message, content_text, with_text
 from ctxmode_cli.conversation.parse import parse_message
-from ctxmode_cli.tokens.counter import TokenCounter
+from ctxmode_cli.language.sentences import language_of
 
-Wire = Mapping[str, Any]
-SYSTEMS = {"system", "developer"}
-
-
-model_counter = cache(TokenCounter.for_model)
-
-
-@cache
-def _encoded_tokens(encoded: str, model: str) -> int:
-    return model_counter(model).message(parse_message(json.loads(encoded)))
-
-
-def wire_tokens(message: Wire, model: str = MODEL) -> int:
-    return _encoded_tokens(json.dumps(message), model)
-
-
-def recount(wire: Sequence[Wire], tools: Sequence[Wire]) -> int:
-    return sum(map(wire_tokens, wire)) + counter().tools(tools) + 3
-
-
-def spoken(messages: Sequence[Message], start: int, stop: int) -> list[int]:
-    return [position for position in range(start, stop) if messages[position].role not in SYSTEMS]
-
-
-def answered_calls(messages: Sequence[Message]) -> list[tuple[int, int]]:
-    """(call, result): each result answers the latest earlier call of its id."""
-    pairs = []
-    for result, message in enumerate(messages):
-        if message.role == "tool":
-            callers = [p for p in range(result) if any(c.id == message.tool_call_id for c in messages[p].tool_calls)]
-            pairs += [(callers[-1], result)] if callers else []
-    return pairs
-
-
-def turn_starts(messages: Sequence[Message], *, each_user: bool) -> list[int]:
-    talk = spoken(messages, 0, len(messages))
-    starts = [
-        position
-        for before, position in zip([None, *talk], talk, strict=False)
-        if messages[position].role == "user" and (each_user or before is None or messages[before].role != "user")
-    ]
-    for call, result in answered_calls(messages):
-        joined = [start for start in starts if call < start <= result]
-        starts = [start for start in starts if start not in joined]
-        if joined and not any(start <= call for start in starts):
-            starts.insert(0, talk[0])
-    return starts
-
-
-def group_starts(messages: Sequence[Message], turn: int) -> list[int]:
-    """Where the call groups of the turn from `turn` on start: replies, and results that answer nothing."""
-    talk = spoken(messages, 0, len(messages))
-    pairs = answered_calls(messages)
-    answers = {result for _, result in pairs}
-    starts = []
-    for before, position in zip([None, *talk], talk, strict=False):
-        previous = None if before is None else messages[before].role
-        role = messages[position].role
-        if (role == "assistant" and previous != "assistant") or (
-            role == "tool" and position not in answers and previous == "user"
-        ):
-            starts.append(position)
-    whole = [start for start in starts if start >= turn and not any(c < start <= r for c, r in pairs)]
-    first_user = next(position for position in talk if position >= turn and messages[position].role == "user")
-    # What a late result drew in from before the user first spoke goes whole.
-    drawn_in = [turn] if whole and whole[0] < first_user else []
-    return drawn_in + [start for start in whole if start > first_user]
-
-
-def reply_spans(messages: Sequence[Message]) -> list[tuple[int, int]]:
-    """(position, one past the reply's last assistant message) of every request; equal where the reply is unknown."""
-    talk = spoken(messages, 0, len(messages))
-    users = [position for position in talk if messages[position].role == "user"]
-    if not users:
-        return []
-    if not any(message.role == "assistant" for message in messages):
-        return [(stop, stop) for stop in [*users[1:], len(messages)]]
-    spans = []
-    for index, position in enumerate(talk):
-        previous = messages[talk[index - 1]].role if index else None
-        if messages[position].role != "assistant" or previous == "assistant" or position < users[0]:
-            continue
-        last = index
-        while last + 1 < len(talk) and messages[talk[last + 1]].role == "assistant":
-            last += 1
-        spans.append((position, talk[last] + 1))
-    return spans + _open_span(messages, talk)
-
-
-def _open_span(messages: Sequence[Message], talk: Sequence[int]) -> list[tuple[int, int]]:
-    last = messages[talk[-1]].role
-    if last == "assistant" or (last == "tool" and _waiting(messages, talk)):
-        return []
-    return [(len(messages), len(messages))]
-
-
-def _waiting(messages: Sequence[Message], talk: Sequence[int]) -> bool:
-    """Whether a call of the last reply has no result yet."""
-    replies = [index for index, position in enumerate(talk) if messages[position].role == "assistant"]
-    first = last = replies[-1]
-    while first - 1 in replies:
-        first -= 1
-    called = {call.id for index in range(first, last + 1) for call in messages[talk[index]].tool_calls}
-    return bool(called - {messages[position].tool_call_id for position in talk[last:]})
+WORTH_SHORTENING = 50
+"""Tool outputs of fewer tokens stay as they are."""
 
 
 @dataclass
@@ -151,6 +64,9 @@ class Decision:
     start: int
     summary: dict[str, str] | None = None
     stepped_down: str | None = None
+    card: dict[str, str] | None = None
+    called_from: int = 0
+    """Calls and results of history before this position are left out, if anything is."""
 
 
 @dataclass
@@ -168,6 +84,8 @@ class SlowSession:
     summarised: int = 0
     cut: int | None = None
     """Where the budget cut the history, and where it stays cut as long as that fits."""
+    read_to: int = 0
+    """The card knows the facts of the messages before this position."""
     calls: list[bool] = field(default_factory=list)
     """Whether each summary call succeeded."""
 
@@ -184,7 +102,7 @@ class SlowSession:
         current = self._current_input(past, turns[-1], limit, shares)
         if isinstance(current, Unsendable):
             return current
-        decision = self._decide(past, turns)
+        decision = replace(self._decide(past, turns), card=self._card(past, turns[-1]))
         return self._assemble(past, turns, current, decision, limit, shares)
 
     def _current_input(
@@ -201,7 +119,7 @@ class SlowSession:
         over = 0
         for cut in [turn, *group_starts(past, turn)[1:]]:
             kept = [position for position in whole if position >= cut or past[position].role == "user"]
-            over = sum(wire_tokens(past[position].wire()) for position in kept) - room
+            over = sum(self._tokens(past, position, turn) for position in kept) - room
             if over <= 0:
                 return kept
         return Unsendable("input", over)
@@ -262,7 +180,8 @@ class SlowSession:
         verbatim = [start for start in complete if start >= self.summarised]
         by_turns = len(verbatim) > keep + self.config.summary_every
         room = min(self.config.max_tokens, self.window - self.config.reserved_output)
-        tokens = sum(wire_tokens(past[position].wire()) for position in spoken(past, self.summarised, turns[-1]))
+        told = spoken(past, self.summarised, turns[-1])
+        tokens = sum(self._tokens(past, position, turns[-1]) for position in told)
         by_tokens = tokens + (wire_tokens(self.summary) if self.summary else 0) > self.config.compress_ratio * room
         trigger = self.config.summary_trigger
         due = by_turns if trigger == "turns" else by_tokens if trigger == "tokens" else by_turns or by_tokens
@@ -281,41 +200,112 @@ class SlowSession:
         share = math.inf if shares.history_tokens is None else shares.history_tokens
         fixed = recount([message.wire() for message in past if message.role in SYSTEMS], self.tools)
         input_share = math.inf if shares.input_tokens is None else shares.input_tokens
-        room = limit - fixed - sum(wire_tokens(past[position].wire()) for position in current)
+        room = limit - fixed - sum(self._tokens(past, position, turns[-1]) for position in current)
         first = self.config.document_priority == "high"
         notes = self._documents_notes(past, turns[-1])
         note = next((note for note in notes if first and wire_tokens(note) <= room), None)
         room -= wire_tokens(note) if note else 0
         attempt = self._fit(past, turns, decision, min(share, room))
-        kept = _history_tokens(past, attempt, turns[-1])
+        kept = self._history_tokens(past, attempt, turns)
         if attempt is not decision and room < share:
             # Of what is cut to the budget, the documents get only what the mark leaves free, which is nothing at 1.
             kept = max(kept, int(self.config.budget_low * room))
         if not first and (whole_input or fixed + input_share <= limit):
             note = next((note for note in notes if kept + wire_tokens(note) <= room), None)
-        items = self._items(past, turns[-1], current, attempt, note)
-        wire = _materialise(past, items)
+        items = self._items(past, turns, current, attempt, note)
+        wire = self._materialise(past, items, turns[-1])
         trimmed = not whole_input or attempt is not decision or note is not next(iter(notes), None)
         return SlowRequest(items, wire, recount(wire, self.tools), trimmed, attempt.stepped_down)
 
     def _fit(self, past: Sequence[Message], turns: Sequence[int], decision: Decision, room: int) -> Decision:
         """The decision, or what is left of it: held where it was cut before, else cut to the low-water mark."""
-
-        def fits(attempt: Decision, most: int) -> bool:
-            return _history_tokens(past, attempt, turns[-1]) <= most
-
         mark, self.cut = self.cut, None
-        if fits(decision, room):
+        if self._history_tokens(past, decision, turns) <= room:
             return decision
-        attempts = _attempts(decision, turns)[1:]
-        with_summary = bool(next(attempt for attempt in attempts if fits(attempt, room)).summary)
-        attempts = [attempt for attempt in attempts if bool(attempt.summary) == with_summary]
-        start = max(decision.start, mark) if mark in turns else decision.start
-        held = [attempt for attempt in attempts if attempt.start == start and fits(attempt, room)]
-        low = [attempt for attempt in attempts if fits(attempt, int(self.config.budget_low * room))]
-        attempt = [*held, *low, attempts[-1]][0]
+        attempt = self._cut_to(past, turns, _with_notes_that_fit(decision, room), room, mark)
         self.cut = attempt.start if self.config.budget_low < 1 else None
         return attempt
+
+    def _cut_to(
+        self, past: Sequence[Message], turns: Sequence[int], decision: Decision, room: int, mark: int | None
+    ) -> Decision:
+        def fits(attempt: Decision, most: int) -> bool:
+            return self._history_tokens(past, attempt, turns) <= most
+
+        low, turn = int(self.config.budget_low * room), turns[-1]
+        if self.config.tool_priority == "low" and any(message.role == "tool" for message in past):
+            groups = [start for start in group_starts(past, turns[0]) if start < turn]
+            without = [replace(decision, called_from=start) for start in [*groups, turn]]
+            if fits(without[-1], room):
+                return next((attempt for attempt in without if fits(attempt, low)), without[-1])
+            decision = without[-1]
+        attempts = [replace(decision, start=start) for start in [decision.start, *turns] if start >= decision.start]
+        if decision.stepped_down:
+            attempts = [replace(one, stepped_down="zero") if one.start == turn else one for one in attempts]
+        start = max(decision.start, mark) if mark in turns else decision.start
+        held = [attempt for attempt in attempts if attempt.start == start and fits(attempt, room)]
+        return [*held, *[attempt for attempt in attempts if fits(attempt, low)], attempts[-1]][0]
+
+    def _history(self, past: Sequence[Message], decision: Decision, turns: Sequence[int]) -> list[int]:
+        """What is sent before the current turn, system messages left out; what comes before all turns goes whole."""
+        return [
+            position
+            for position in spoken(past, decision.start, turns[-1])
+            if position < turns[0] or position >= decision.called_from or not _is_called(past[position])
+        ]
+
+    def _history_tokens(self, past: Sequence[Message], decision: Decision, turns: Sequence[int]) -> int:
+        told = sum(wire_tokens(note) for note in (decision.card, decision.summary) if note)
+        return told + sum(self._tokens(past, position, turns[-1]) for position in self._history(past, decision, turns))
+
+    def _card(self, past: Sequence[Message], turn: int) -> dict[str, str] | None:
+        """What was said before the current turn and holds, as far as it fits; what is on the card once stays known."""
+        if not self.config.fact_card:
+            return None
+        self.read_to = max(self.read_to, turn)
+        facts = [fact for p in range(self.read_to) for fact in extract_card_facts(past[p], p).facts]
+        user = [message for message in past if message.role == "user"][:1]
+        text = _card_text(update(Card(), facts), language_of(user), self.config.fact_card_tokens)
+        return {"role": "system", "content": text} if text else None
+
+    def _sent_as(self, past: Sequence[Message], position: int, turn: int) -> dict[str, Any]:
+        """A recorded message as it is sent if nothing else is: outputs of the current turn outlined, others in one line."""
+        message = past[position]
+        wire = message.wire()
+        if message.role != "tool" or self.config.mode == "full":
+            return wire
+        text, limit = content_text(message.content), self.config.tool_max_tokens
+        if position < turn and self.config.tool_history == "line":
+            short = one_line(*_called(past, position), text) if wire_tokens(wire) >= WORTH_SHORTENING else None
+        else:
+            short = outline(text, limit, counter().text) if counter().text(text) > limit else None
+        return wire if short is None else _shorter(wire, message, short)
+
+    def _tokens(self, past: Sequence[Message], position: int, turn: int) -> int:
+        return wire_tokens(self._sent_as(past, position, turn))
+
+    def _materialise(
+        self, past: Sequence[Message], items: Sequence[int | dict[str, str]], turn: int
+    ) -> list[dict[str, Any]]:
+        """The wire form; an output that the request has already, in the same words, becomes a reference to it."""
+        wire: list[dict[str, Any]] = []
+        before: list[tuple[int, str, str]] = []
+        for item in items:
+            if not isinstance(item, int):
+                wire.append(dict(item))
+                continue
+            message, sent = past[item], self._sent_as(past, item, turn)
+            if (
+                message.role == "tool"
+                and self.config.mode != "full"
+                and wire_tokens(message.wire()) >= WORTH_SHORTENING
+            ):
+                said = content_text(message.content), content_text(parse_message(sent).content)
+                copied = [position for position, *words in before if tuple(words) == said]
+                before.append((item, *said))
+                sent = _shorter(sent, message, _reference(past, copied[0], item)) if copied else sent
+            wire.append(sent)
+        return wire
 
     def _documents_notes(self, past: Sequence[Message], turn: int) -> list[dict[str, str]]:
         """The note with all chunks, and with one less of those that rank last each time; which these are is tested apart."""
@@ -334,93 +324,85 @@ class SlowSession:
     def _items(
         self,
         past: Sequence[Message],
-        turn: int,
+        turns: Sequence[int],
         current: Sequence[int],
         decision: Decision,
         note: dict[str, str] | None,
     ) -> list[int | dict[str, str]]:
+        history = self._history(past, decision, turns)
+        first = self.config.document_priority == "high"
+        head = self.config.placement == "head"
         leading = next((p for p, message in enumerate(past) if message.role not in SYSTEMS), len(past))
-        items: list[int | dict[str, str]] = list(range(leading))
-        if decision.summary:
-            items.append(decision.summary)
-        if note and self.config.document_priority == "high":
-            items.insert(leading, note)
-            note = None
+        items: list[int | dict[str, str] | None] = list(range(leading))
+        items += [decision.card if head else None, note if first else None, decision.summary]
         for position in range(leading, len(past)):
-            if position == turn and note:
-                items.append(note)
-            history = decision.start <= position < turn
-            if past[position].role in SYSTEMS or history or position in current:
+            if position == turns[-1]:
+                items += [None if first else note, None if head else decision.card]
+            if past[position].role in SYSTEMS or position in history or position in current:
                 items.append(position)
-        return items
+        return [item for item in items if item is not None]
 
 
-def _attempts(decision: Decision, turns: Sequence[int]) -> list[Decision]:
-    """The decision, then with one more of its oldest turns cut each time, then the same without its summary."""
-    cuts = [replace(decision, start=start) for start in turns if start >= decision.start]
-    if decision.stepped_down:
-        cuts[-1] = replace(cuts[-1], stepped_down="zero")
-    if decision.summary:
-        sliding = [Decision(start, stepped_down="sliding") for start in turns if start >= decision.start]
-        cuts += [*sliding[:-1], Decision(turns[-1], stepped_down="zero")]
-    return [decision, *cuts]
+def _with_notes_that_fit(decision: Decision, room: int) -> Decision:
+    """The decision without a card that alone takes more than `room`, and without a summary that does so with the card."""
+    card = decision.card if decision.card and wire_tokens(decision.card) <= room else None
+    told = sum(wire_tokens(note) for note in (card, decision.summary) if note)
+    if decision.summary and told > room:
+        return replace(decision, card=card, summary=None, stepped_down="sliding")
+    return replace(decision, card=card)
 
 
-def _history_tokens(past: Sequence[Message], decision: Decision, turn: int) -> int:
-    told = wire_tokens(decision.summary) if decision.summary else 0
-    return told + sum(wire_tokens(past[position].wire()) for position in spoken(past, decision.start, turn))
+def _card_text(card: Card, lang: str, limit: int) -> str:
+    """Heading and lines of the facts: of those that do not all fit, one after the other by importance, newest first."""
+    data = card_data()
+
+    def rank(fact: CardFact) -> tuple[int, bool, int, int]:
+        kind = data.kinds.get(fact.kind, data.other_kinds)
+        return kind["importance"], fact.by_user, fact.position, -card.facts.index(fact)
+
+    def text(facts: Sequence[CardFact]) -> str:
+        lines = []
+        for fact in card.facts:
+            if fact in facts:
+                value = data.denied[lang].format(value=fact.value) if fact.negative else fact.value
+                kind = data.kinds.get(fact.kind, {}).get(lang, fact.kind)
+                lines.append(" ".join(data.line[lang].format(kind=kind, value=value).split()))
+        return "".join(f"{line}\n" for line in [data.heading[lang], *lines]) if lines else ""
+
+    kept: list[CardFact] = []
+    for fact in sorted(card.facts, key=rank, reverse=True):
+        if counter().text(text([*kept, fact])) <= limit:
+            kept.append(fact)
+    return text(kept)
+
+
+def _is_called(message: Message) -> bool:
+    return message.role == "tool" or bool(message.tool_calls)
+
+
+def _called(past: Sequence[Message], position: int) -> tuple[str, str]:
+    """Name and arguments of the call that an output answers."""
+    callers = [call for call, result in answered_calls(past) if result == position]
+    calls = [call for caller in callers for call in past[caller].tool_calls if call.id == past[position].tool_call_id]
+    return (calls[0].name, calls[0].arguments) if calls else ("", "")
+
+
+def _shorter(wire: dict[str, Any], message: Message, text: str) -> dict[str, Any]:
+    """The tool output with `text` in its place, where that takes fewer tokens."""
+    replaced = {**wire, "content": with_text(message.content, text)}
+    return replaced if wire_tokens(replaced) < wire_tokens(wire) else wire
+
+
+def _reference(past: Sequence[Message], first: int, position: int) -> str:
+    """A file that both calls read is named; else it is the earlier call that is."""
+    text = content_text(past[position].content)
+    file = file_reference(*_called(past, position), text)
+    if file is not None and file == file_reference(*_called(past, first), text):
+        return file
+    return f"[the same result as that of the earlier call of {_called(past, first)[0] or 'a tool'}]"
 
 
 def _documents_note(texts: Sequence[str]) -> dict[str, str]:
     heading = "Retrieved documents (generated note, not a message from the user):"
     numbered = [f"[{number}] {text}" for number, text in enumerate(texts, 1)]
     return {"role": "system", "content": "\n\n".join([heading, *numbered])}
-
-
-def _materialise(past: Sequence[Message], items: Sequence[int | dict[str, str]]) -> list[dict[str, Any]]:
-    return [past[item].wire() if isinstance(item, int) else dict(item) for item in items]
-
-
-def request_faults(messages: Sequence[Message], positions: Sequence[int]) -> set[tuple[str, int, str]]:
-    """What a provider would refuse in a request of these recorded messages: (check, position, call id).
-
-    Calls and results are told by their ids in what is sent. A result must also follow its call with nothing but
-    system messages and other results between them.
-    """
-    talk = [position for position in positions if messages[position].role not in SYSTEMS]
-    faults: set[tuple[str, int, str]] = set()
-    called: set[str] = set()
-    open_calls: set[str] = set()
-    for index, position in enumerate(talk):
-        message = messages[position]
-        if message.role == "tool":
-            call_id = message.tool_call_id or ""
-            faults |= set() if call_id in called else {("orphan_result", position, call_id)}
-            faults |= set() if call_id in open_calls else {("misplaced_result", position, call_id)}
-            continue
-        open_calls = {call.id for call in message.tool_calls}
-        called |= open_calls
-        faults |= {("unanswered_call", position, i) for i in open_calls if not _is_answered(messages, talk, index, i)}
-    return faults | _first_faults(messages, talk)
-
-
-def _is_answered(messages: Sequence[Message], talk: Sequence[int], index: int, call_id: str) -> bool:
-    for position in talk[index + 1 :]:
-        if messages[position].tool_call_id == call_id:
-            return True
-        if any(call.id == call_id for call in messages[position].tool_calls):
-            return False
-    return False
-
-
-def _first_faults(messages: Sequence[Message], talk: Sequence[int]) -> set[tuple[str, int, str]]:
-    """A request starts with the user, or with all that was said before the user first spoke."""
-    everything = spoken(messages, 0, len(messages))
-    preamble: list[int] = []
-    for position in everything:
-        if messages[position].role == "user":
-            break
-        preamble.append(position)
-    whole_preamble = bool(preamble) and list(talk[: len(preamble)]) == preamble
-    starts_well = messages[talk[0]].role == "user" or whole_preamble
-    return set() if starts_well else {("first_not_user", talk[0], "")}

@@ -1,1 +1,0 @@
-"""Makes what all tests share importable: this folder is on the path."""
