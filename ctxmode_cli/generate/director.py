@@ -54,6 +54,7 @@ class Director:
         self._manner = weighted_choice(rng, grammar.manners, [manner.weight for manner in grammar.manners])
         self._threads: list[_Thread] = []  # the last one is under way, the others wait
         self._begun: list[Intent] = []
+        self._untouched = list(grammar.intents)
         self._dues: list[_Due] = []
         self._seen_facts = 0
         self._changes = 0
@@ -107,6 +108,7 @@ class Director:
         thread = _Thread(weighted_choice(self._rng, intents, [intent.weight for intent in intents]))
         self._threads.append(thread)
         self._begun.append(thread.intent)
+        self._untouched = [intent for intent in self._untouched if intent is not thread.intent]
         self._changes += thread.intent.changes_a_fact
         return thread
 
@@ -150,14 +152,16 @@ class Director:
 
     def _fitting(self, role: str) -> Sequence[Intent]:
         """Intents of a role that can begin now; a task comes once a session, chat again only when all has been said."""
-        fitting = [each for each in self._grammar.intents if each.role == role and self._fits(each.needs)]
-        new = [each for each in fitting if each not in self._begun]
-        return new if new or role == "task" else fitting
+        new = [each for each in self._untouched if each.role == role and self._fits(each.needs)]
+        if new or role == "task":
+            return new
+        return [each for each in self._grammar.intents if each.role == role and self._fits(each.needs)]
 
     def _fits(self, needs: Needs) -> bool:
         """Whether the session knows what is asked for, and has room for the facts that can follow."""
         known = self._script.known
-        return needs.met_by(known) and len(self._new_facts(needs)) <= MAX_FACTS - len(self._script.facts)
+        room = MAX_FACTS - len(self._script.facts)
+        return needs.met_by(known) and (len(needs.may_state) <= room or len(self._new_facts(needs)) <= room)
 
     def _new_facts(self, needs: Needs) -> Collection[str]:
         known, slots = self._script.known, self._grammar.slots

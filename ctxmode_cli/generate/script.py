@@ -1,7 +1,8 @@
 """A session while it is written: its messages, its values, and the labels that follow from what was said where."""
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from random import Random
@@ -44,10 +45,11 @@ class _Parts:
     """The parts that one value is written with."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
-        self.known = texts
+        self._texts = texts
+        self.known = texts.keys()
 
     def say(self, slot: Slot) -> str:
-        return self.known[slot.name]
+        return self._texts[slot.name]
 
 
 class Script:
@@ -73,9 +75,9 @@ class Script:
         self.live: dict[str, StatedFact] = {}
 
     @property
-    def known(self) -> Collection[str]:
+    def known(self) -> AbstractSet[str]:
         """Slots that have a value."""
-        return self._forms
+        return self._forms.keys()
 
     def say(self, slot: Slot) -> str:
         """The text of a slot; a new fact where the slot is stated or changed."""

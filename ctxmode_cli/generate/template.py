@@ -15,6 +15,7 @@ each choice must ask for no more than all of them do.
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from functools import reduce
 from random import Random
@@ -42,9 +43,9 @@ class Needs:
     may_state: frozenset[str] = frozenset()
     """Can become a new fact, now or where it is unknown."""
 
-    def met_by(self, known: Collection[str]) -> bool:
+    def met_by(self, known: AbstractSet[str]) -> bool:
         """Whether a session that knows these slots can say the template."""
-        return all(name in known for name in self.required) and not any(name in known for name in self.fresh)
+        return known >= self.required and known.isdisjoint(self.fresh)
 
     def then(self, later: "Needs") -> "Needs":
         """What both ask for when the other one follows."""
@@ -118,7 +119,7 @@ class Values(Protocol):
     """The values that a template is filled with."""
 
     @property
-    def known(self) -> Collection[str]:
+    def known(self) -> AbstractSet[str]:
         """Names of the slots that have a value."""
 
     def say(self, slot: Slot) -> str:

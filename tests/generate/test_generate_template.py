@@ -17,11 +17,11 @@ class Values:
     """Values of a session: slots are stated as their own names in capitals."""
 
     def __init__(self, known: Collection[str] = ()) -> None:
-        self.known = list(known)
+        self.known = set(known)
 
     def say(self, slot: Slot) -> str:
         if slot.name not in self.known:
-            self.known.append(slot.name)
+            self.known.add(slot.name)
         return f"{slot.name.upper()}{slot.sign}" + ("" if slot.form == "value" else f".{slot.form}")
 
 
