@@ -53,7 +53,7 @@ class Completion(NamedTuple):
     @property
     def fault(self) -> str | None:
         """Why it is no whole answer, as the rest of a sentence; None where it is one."""
-        return _FAULTS.get(self.finish)
+        return _FAULTS.get(self.finish) or (None if self.text.strip() else "is empty")
 
 
 class ChatModel(Protocol):

@@ -212,7 +212,15 @@ DOCS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob
 
 @pytest.mark.parametrize(
     "name",
-    [ENGLISH, CHINESE, "ARCHITECTURE.md", "reports/README.md", "reports/article/README.md", "datasets/README.md", *DOCS],
+    [
+        ENGLISH,
+        CHINESE,
+        "ARCHITECTURE.md",
+        "reports/README.md",
+        "reports/article/README.md",
+        "datasets/README.md",
+        *DOCS,
+    ],
 )
 def test_every_link_within_the_project_leads_somewhere(name: str) -> None:
     """A relative link is a file that is there."""

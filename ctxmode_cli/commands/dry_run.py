@@ -10,6 +10,7 @@ from ctxmode_cli.commands.config_file import ConfigFile
 from ctxmode_cli.commands.console import note, terminal_width, wants_colour, write_result
 from ctxmode_cli.commands.live import (
     ANSWER_TOKENS,
+    CARDS,
     FACTS,
     JUDGEMENTS,
     SUMMARIES,
@@ -22,16 +23,17 @@ from ctxmode_cli.commands.progress import progress
 from ctxmode_cli.commands.simulation import providers_of
 from ctxmode_cli.commands.source import Source
 from ctxmode_cli.commands.wiring import Wiring
-from ctxmode_cli.context.config import ContextMode
+from ctxmode_cli.context.config import ContextConfig, ContextMode
 from ctxmode_cli.conversation.conversation import Conversation
 from ctxmode_cli.errors import CtxmodeError, ExitCode
 from ctxmode_cli.generate.filler import filler
 from ctxmode_cli.llm import ResponseCache, endpoint_url
-from ctxmode_cli.replay.dry_run import Caller, CountingModel, DryRun, StandInSummarizer
+from ctxmode_cli.replay.dry_run import Caller, CountingModel, DryRun, StandInFactExtractor, StandInSummarizer
 from ctxmode_cli.replay.run import replayed
 from ctxmode_cli.replay.session import Replay
 from ctxmode_cli.report.dry_run import dry_run_json, dry_run_table
 from ctxmode_cli.report.words import listed
+from ctxmode_cli.score.answers import Answering
 from ctxmode_cli.score.judge import ModelJudge
 
 FORMATS = ("table", "json")
@@ -96,20 +98,36 @@ def _replay(mode: str, wiring: Wiring, run: DryRun) -> Replay | None:
     """The replay of one mode by itself, so that its calls are known for its own; None where it makes none."""
     config, asked = wiring.configs[mode], wiring.asked
     replay = replace(wiring.replay(), modes={mode: config})
+    has_card = config.fact_card and bool(asked.cards)
     is_summarised = config.mode == ContextMode.SUMMARY and bool(asked.summaries)
     if is_summarised:
-        # With each from the originals, and the turns alone to trigger it, no call hangs on what another was answered.
-        exact = config.summary_strategy == "rebuild" and config.summary_trigger == "turns"
-        caller = run.enter(Caller(mode, SUMMARIES, config.summarising_model), exact=exact)
+        caller = run.enter(Caller(mode, SUMMARIES, config.summarising_model), exact=_knows_summaries(config, has_card))
         replay = replace(replay, summarizer=StandInSummarizer(run, caller, replay.summarizer, wiring.counter))
+    if has_card:  # each message goes in by itself, whatever was answered before
+        caller = run.enter(Caller(mode, CARDS, config.summarising_model), exact=True)
+        replay = replace(replay, extractors={caller.model: StandInFactExtractor(run, caller)})
     if asked.answers is None:
-        return replay if is_summarised else None
-    caller = run.enter(Caller(mode, FACTS, asked.answers), exact=not is_summarised)
+        return replay if is_summarised or has_card else None
+    caller = run.enter(Caller(mode, FACTS, asked.answers), exact=not (is_summarised or has_card))
+    return replace(replay, answering=_answering(caller, wiring, run))
+
+
+def _knows_summaries(config: ContextConfig, has_card: bool) -> bool:
+    """Whether no call for a summary hangs on what another call was answered.
+
+    That is so with each from the originals, and the turns alone to trigger it, unless a model's card stands before them.
+    """
+    behind_card = has_card and config.summary_prefix == "session"
+    return config.summary_strategy == "rebuild" and config.summary_trigger == "turns" and not behind_card
+
+
+def _answering(caller: Caller, wiring: Wiring, run: DryRun) -> Answering:
+    """Who takes the questions for facts, and the judgements where a model is to judge."""
     answerer, judge = Answerer(CountingModel(run, caller, _long_answer)), None
-    if asked.judge is not None:
-        caller = run.enter(Caller(mode, JUDGEMENTS, asked.judge), exact=False)
-        judge = ModelJudge(CountingModel(run, caller, _judgement))
-    return replace(replay, answering=answering_of(answerer, judge, wiring.options))
+    if wiring.asked.judge is not None:
+        judging = run.enter(Caller(caller.mode, JUDGEMENTS, wiring.asked.judge), exact=False)
+        judge = ModelJudge(CountingModel(run, judging, _judgement))
+    return answering_of(answerer, judge, wiring.options)
 
 
 def _long_answer(key: str) -> str:

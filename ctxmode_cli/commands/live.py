@@ -1,6 +1,7 @@
 """Live calls, where they are asked for: to whom they go, and what became of them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 from ctxmode_cli.commands.console import note
 from ctxmode_cli.commands.options import ReplayOptions
 from ctxmode_cli.context.config import ContextConfig, ContextMode
+from ctxmode_cli.errors import CtxmodeError
 from ctxmode_cli.llm import ChatModel, Failures, LlmError
 from ctxmode_cli.report.words import listed
 
@@ -18,11 +20,12 @@ if TYPE_CHECKING:
     from ctxmode_cli.score.answers import Answering
     from ctxmode_cli.score.judge import ModelJudge
     from ctxmode_cli.summarize.openai import OpenAiSummarizer
+    from ctxmode_cli.summarize.openai_facts import OpenAiFactExtractor
     from ctxmode_cli.tokens.counter import TokenCounter
 
 MOST_FAULTS = 3
 """Kinds of failures that are told."""
-SUMMARIES, FACTS, JUDGEMENTS = "summaries", "facts", "judgements"
+SUMMARIES, CARDS, FACTS, JUDGEMENTS = "summaries", "cards", "facts", "judgements"
 """What models are asked for."""
 ANSWER_TOKENS = 100
 """Most tokens of an answer: what is asked for is a value."""
@@ -33,30 +36,52 @@ def summarising_models(configs: Iterable[ContextConfig]) -> list[str]:
     return sorted({config.summarising_model for config in configs if config.mode == ContextMode.SUMMARY})
 
 
+def card_models(configs: Iterable[ContextConfig], options: ReplayOptions) -> list[str]:
+    """The models that are called for facts on the fact card, sorted: none where it goes by rules.
+
+    Raises:
+        CtxmodeError: They are asked for, and no mode keeps a card.
+    """
+    if options.fact_card_extractor == "rules":
+        return []
+    models = sorted({config.summarising_model for config in configs if config.fact_card})
+    if not models:
+        raise CtxmodeError("fact_card_extractor is openai, and no mode keeps a fact card", hint="--fact-card keeps one")
+    return models
+
+
 @dataclass(frozen=True, slots=True)
 class Asked:
     """Which models are asked, and what for; all are at one endpoint."""
 
     summaries: Sequence[str]
     """Empty where summaries are made offline."""
+    cards: Sequence[str]
+    """Empty where facts for the fact card are found by rules, or no mode keeps one."""
     answers: str | None
     """None where nobody is asked for facts."""
     judge: str | None
     """None where the matcher grades the answers."""
 
     @classmethod
-    def of(cls, configs: Iterable[ContextConfig], model: str, options: ReplayOptions) -> Self:
-        """What the options ask for; `model` is the sessions' own."""
+    def of(cls, configs: Collection[ContextConfig], model: str, options: ReplayOptions) -> Self:
+        """What the options ask for; `model` is the sessions' own.
+
+        Raises:
+            CtxmodeError: A model is to read for the fact card, and no mode keeps one.
+        """
         summaries = summarising_models(configs) if options.summarizer == "openai" else []
+        cards = card_models(configs, options)
         if not options.answer:
-            return cls(summaries, None, None)
-        return cls(summaries, options.answer_model or model, options.judge_model or None)
+            return cls(summaries, cards, None, None)
+        return cls(summaries, cards, options.answer_model or model, options.judge_model or None)
 
     @property
     def by_purpose(self) -> dict[str, list[str]]:
         """The models by what they are asked for, as far as any is."""
+        several = {SUMMARIES: [*self.summaries], CARDS: [*self.cards]}
         one = {FACTS: self.answers, JUDGEMENTS: self.judge}
-        purposes = {SUMMARIES: [*self.summaries]} | {what: [name] for what, name in one.items() if name is not None}
+        purposes = several | {what: [name] for what, name in one.items() if name is not None}
         return {what: names for what, names in purposes.items() if names}
 
     @property
@@ -95,7 +120,7 @@ def answering_of(answerer: Answerer, judge: "ModelJudge | None", options: Replay
 
 @dataclass(frozen=True, slots=True)
 class Live:
-    """The endpoint that a run's summaries, answers or judgements come from."""
+    """The endpoint that a run's summaries, facts for the card, answers or judgements come from."""
 
     asked: Asked
     models: Mapping[str, "Llm"]
@@ -103,6 +128,8 @@ class Live:
     options: ReplayOptions
     summarizer: "OpenAiSummarizer | None"
     """None where summaries are made offline."""
+    extractors: Mapping[str, "OpenAiFactExtractor"]
+    """By model, who reads facts for the card; none where that goes by rules."""
     answerer: Answerer | None
     """None where nobody is asked for facts."""
     judge: "ModelJudge | None"
@@ -119,6 +146,8 @@ class Live:
             return None
         from ctxmode_cli.score.judge import ModelJudge
         from ctxmode_cli.summarize.openai import OpenAiSummarizer
+        from ctxmode_cli.summarize.openai_facts import OpenAiFactExtractor
+        from ctxmode_cli.tokens.counter import TokenCounter
 
         models = {name: _model(name, options) for name in asked.models}
         return cls(
@@ -126,9 +155,16 @@ class Live:
             models,
             options,
             OpenAiSummarizer(models, counter) if asked.summaries else None,
+            {name: OpenAiFactExtractor(models[name], TokenCounter.for_model(name)) for name in asked.cards},
             None if asked.answers is None else Answerer(models[asked.answers]),
             None if asked.judge is None else ModelJudge(models[asked.judge]),
         )
+
+    @property
+    def asked_for(self) -> tuple[str, ...]:
+        """The purposes of the calls beside the requests that are made."""
+        made = {"summary": self.asked.summaries, "card": self.asked.cards}
+        return tuple(purpose for purpose, models in made.items() if models)
 
     @property
     def base_url(self) -> str:
@@ -158,9 +194,18 @@ class Live:
         """Say on stderr how many calls were made, and what went wrong most often."""
         made = sum(model.calls for model in self.models.values())
         note(f"live calls: {made:,} made, the other answers came from the cache")
-        for what, calls in ((SUMMARIES, self.summarizer), (FACTS, self.answerer), (JUDGEMENTS, self.judge)):
-            for fault, count in calls.failures.most_common(MOST_FAULTS) if calls else ():
-                note(f"{what} that could not be had: {count:,}, since {fault}")
+        for what, faults in self._faults():
+            for fault, count in faults.most_common(MOST_FAULTS):
+                note(f"{what}: {count:,}, since {fault}")
+
+    def _faults(self) -> Iterator[tuple[str, Counter[str]]]:
+        """What could not be had, or was not taken, and why."""
+        for purpose, calls in ((SUMMARIES, self.summarizer), (FACTS, self.answerer), (JUDGEMENTS, self.judge)):
+            if calls is not None:
+                yield f"{purpose} that could not be had", calls.failures
+        readers = self.extractors.values()
+        yield "messages that could not be read for the card", sum((one.failures for one in readers), Counter())
+        yield "facts left out of the card", sum((one.left_out for one in readers), Counter())
 
 
 def cache_folder(options: ReplayOptions) -> Path:

@@ -55,6 +55,7 @@ ANSWERS = ("answer", "answer_model", "answer_probes", "judge_model")
 """Fields of ReplayOptions that are about recall (answered)."""
 LIVE = (
     "summarizer",
+    "fact_card_extractor",
     "base_url",
     "llm_cache",
     "llm_timeout",
@@ -129,6 +130,10 @@ class ReplayOptions:
     summarizer: Annotated[
         Literal["extractive", "openai"], typer.Option(help="Summaries made offline, or by a model (live calls).")
     ] = "extractive"
+    fact_card_extractor: Annotated[
+        Literal["rules", "openai"],
+        typer.Option(help="Facts for the card found by rules, or by a model in user messages (live calls)."),
+    ] = "rules"
     answer: Annotated[
         bool, typer.Option("--answer", help="Recall (answered): ask a model for the facts (live calls).")
     ] = False

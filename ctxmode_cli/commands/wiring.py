@@ -66,6 +66,7 @@ class Wiring:
             self.simulation,
             probe_every_turn=self.options.probes == "all",
             position_profile=self.position_profile,
+            extractors=self.live.extractors if self.live else {},
             answering=self.live.answering if self.live else None,
         )
 
@@ -95,6 +96,7 @@ class Wiring:
             replicates=totals.replicates,
             breakdowns=totals.breakdowns,
             harm=totals.harm,
-            endpoint=self.live.base_url if self.live and self.live.summarizer else None,
+            endpoint=self.live.base_url if self.live and self.live.asked_for else None,
+            asked_for=self.live.asked_for if self.live else (),
             answers_from=self.live.answers_from if self.live else None,
         )

@@ -3,8 +3,14 @@
 import hashlib
 from collections.abc import Mapping
 from itertools import count
+from typing import Any
 
 _CODE_DIGITS = 8
+
+
+def call_messages(instructions: str, parts: Mapping[str, str]) -> list[dict[str, Any]]:
+    """The messages of a call in wire form: what the model is told to do, then texts between tags as one of a user's."""
+    return [{"role": "system", "content": instructions}, {"role": "user", "content": between_tags(parts)}]
 
 
 def between_tags(parts: Mapping[str, str]) -> str:

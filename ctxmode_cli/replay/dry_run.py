@@ -6,13 +6,16 @@ from decimal import Decimal
 from hashlib import sha256
 from typing import Any, NamedTuple, Self
 
+from ctxmode_cli.context.card_facts import CardReading, extract_card_facts
 from ctxmode_cli.context.plan import Summarizer, SummaryRequest, SummaryResult
+from ctxmode_cli.conversation.message import Message
 from ctxmode_cli.conversation.parse import parse_message
 from ctxmode_cli.errors import CtxmodeError
 from ctxmode_cli.llm import Completion, ResponseCache, chat_request, request_key
 from ctxmode_cli.simulate.charges import Provider
 from ctxmode_cli.simulate.rates import Bill, Usage
 from ctxmode_cli.summarize.openai import OpenAiSummarizer
+from ctxmode_cli.summarize.openai_facts import OpenAiFactExtractor, listing
 from ctxmode_cli.tokens.counter import TokenCounter
 from ctxmode_cli.tokens.models import find_model
 
@@ -22,7 +25,7 @@ class Caller(NamedTuple):
 
     mode: str
     purpose: str
-    """In the plural: summaries, facts, judgements."""
+    """In the plural: summaries, cards, facts, judgements."""
     model: str
 
 
@@ -178,6 +181,20 @@ class StandInSummarizer:
         text = self.offline(request).text
         model = CountingModel(self.run, self.caller, lambda _key: text)
         return OpenAiSummarizer({self.caller.model: model}, self.counter)(request)
+
+
+@dataclass(frozen=True, slots=True)
+class StandInFactExtractor:
+    """Makes the calls of the live reader of facts; where no answer is kept, one that lists what the rules find stands for it."""
+
+    run: DryRun
+    caller: Caller
+
+    def __call__(self, message: Message, position: int) -> CardReading:
+        """The facts of one message, and the call."""
+        answer = listing(extract_card_facts(message, position).facts)
+        model = CountingModel(self.run, self.caller, lambda _key: answer)
+        return OpenAiFactExtractor(model, self.run.counters[self.caller.model])(message, position)
 
 
 def _counter(model: str, other: TokenCounter) -> TokenCounter:

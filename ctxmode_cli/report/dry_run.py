@@ -16,7 +16,7 @@ from ctxmode_cli.report.visible import visible
 from ctxmode_cli.report.words import counted, listed, usd
 
 FORMAT = 1
-NOTHING = "Nothing would be sent: no mode and no option asks a model (--summarizer openai, --answer)."
+NOTHING = "Nothing would be sent: no mode and no option asks a model (--summarizer openai, --fact-card-extractor openai, --answer)."
 _SIGNED = "{}".format
 """The form of figures that are text already, and stand right."""
 _COLUMNS = (
@@ -87,7 +87,8 @@ def dry_run_notes(run: DryRun) -> Iterator[str]:
         about = listed([f"{purpose} ({', '.join(modes)})" for purpose, modes in estimated.items()])
         yield (
             f"estimates (~): {about} rest on answers that are not known yet; the offline summarizer's text stands in "
-            f"for a summary, filler as long as it may be for an answer that is judged"
+            f"for a summary, what the rules find for facts on a card, filler as long as it may be for an answer that is "
+            f"judged"
         )
     foreign = {model: counter.model.name for model, counter in run.counters.items() if counter.model.name != model}
     for model, other in foreign.items():

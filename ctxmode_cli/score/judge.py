@@ -9,7 +9,7 @@ from string import Template
 from typing import Any
 
 from ctxmode_cli.data import data_file
-from ctxmode_cli.language.tagged import between_tags
+from ctxmode_cli.language.tagged import call_messages
 from ctxmode_cli.llm import ChatModel, Failures, LlmError
 from ctxmode_cli.score.answers import Question
 
@@ -62,9 +62,9 @@ def judge_messages(answer: str, question: Question) -> list[dict[str, Any]]:
     words, fact = _words(question.lang), question.fact
     expected = words["denied" if fact.negative else "stated"]
     forms = {"other-forms": "\n".join(fact.aliases)} if fact.aliases else {}
-    data = between_tags({"question": question.text, "value": fact.value, **forms, "answer": answer})
+    parts = {"question": question.text, "value": fact.value, **forms, "answer": answer}
     instructions = Template(words["instructions"]).substitute(expected=expected).strip()
-    return [{"role": "system", "content": instructions}, {"role": "user", "content": data}]
+    return call_messages(instructions, parts)
 
 
 def _verdict(text: str) -> bool | None:

@@ -1,24 +1,15 @@
 """The live summarizer: a model behind an OpenAI-compatible endpoint writes the summary."""
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any, NamedTuple
 
 from ctxmode_cli.context.plan import SummaryError, SummaryRequest, SummaryResult
 from ctxmode_cli.conversation.message import Message, content_text
-from ctxmode_cli.language.tagged import between_tags
 from ctxmode_cli.llm import ChatModel, Completion, Failures, LlmError
+from ctxmode_cli.summarize.asking import Question, question
 from ctxmode_cli.summarize.wording import Wording, language, over_window, over_window_error, wording
 from ctxmode_cli.tokens.counter import TokenCounter
-
-
-class _Call(NamedTuple):
-    """What is sent for a summary."""
-
-    messages: Sequence[Mapping[str, Any]]
-    tools: Sequence[Mapping[str, Any]]
-    prompt_tokens: int
 
 
 class OpenAiSummarizer:
@@ -81,25 +72,18 @@ class OpenAiSummarizer:
 
 def _fault(answer: Completion, text_tokens: int, target_tokens: int) -> str | None:
     """Why an answer is no summary; None where it is one."""
-    if answer.fault is not None:
-        return answer.fault
-    if not answer.text.strip():
-        return "is empty"
-    if text_tokens > target_tokens:
-        return f"is over its target of {target_tokens} tokens"
-    return None
+    over = text_tokens > target_tokens
+    return answer.fault or (f"is over its target of {target_tokens} tokens" if over else None)
 
 
-def _call(request: SummaryRequest, words: Wording, room: int) -> _Call:
-    counter = request.counter
-    instructions = words.instructions(room, behind_prefix=request.prefix is not None)
-    tokens = counter.generated("system", counter.text(instructions))
-    told = {"role": "system", "content": instructions}
-    if request.prefix is not None:
-        return _Call([*request.prefix.messages(), told], request.prefix.history.tools, tokens + request.prefix.tokens)
-    conversation = _between_tags(request, words)
-    tokens += counter.generated("user", counter.text(conversation)) + counter.REPLY_TOKENS
-    return _Call([told, {"role": "user", "content": conversation}], (), tokens)
+def _call(request: SummaryRequest, words: Wording, room: int) -> Question:
+    counter, prefix = request.counter, request.prefix
+    instructions = words.instructions(room, behind_prefix=prefix is not None)
+    if prefix is None:
+        return question(instructions, _data(request, words), counter)
+    tokens = counter.generated("system", counter.text(instructions)) + prefix.tokens
+    messages = [*prefix.messages(), {"role": "system", "content": instructions}]
+    return Question(messages, tokens, prefix.history.tools)
 
 
 def _refuse_over_window(request: SummaryRequest, words: Wording, room: int, prompt_tokens: int) -> None:
@@ -123,12 +107,12 @@ def _refuse_over_window(request: SummaryRequest, words: Wording, room: int, prom
         raise over_window_error(request, over_by)
 
 
-def _between_tags(request: SummaryRequest, words: Wording) -> str:
-    """The last summary and the messages, each between tags that nothing in them can close."""
+def _data(request: SummaryRequest, words: Wording) -> dict[str, str]:
+    """The last summary and the messages."""
     previous = (request.previous or "").removeprefix(words.title).strip()
     conversation = "\n".join(line for message in request.messages for line in _labelled(message))
     parts = {"summary": previous, "conversation": conversation}
-    return between_tags({name: text for name, text in parts.items() if text})
+    return {name: text for name, text in parts.items() if text}
 
 
 def _labelled(message: Message) -> Iterator[str]:

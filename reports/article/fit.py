@@ -37,7 +37,9 @@ def fit_latency(requests: pd.DataFrame, seed: int) -> list[float]:
     def missed(parameters: Sequence[float]) -> list[float]:
         overhead, per_thousand = parameters
         return [
-            float(np.percentile((overhead + per_thousand / 1000 * prompt + decoding) * noise, 95, method="inverted_cdf"))
+            float(
+                np.percentile((overhead + per_thousand / 1000 * prompt + decoding) * noise, 95, method="inverted_cdf")
+            )
             - P95_S[mode]
             for mode, (prompt, decoding, noise) in columns.items()
         ]

@@ -186,7 +186,9 @@ def main() -> None:
     parser.add_argument("figures", nargs="*", metavar="FIGURE", help="names from figures.toml (default: all)")
     parser.add_argument("--reduced", action="store_true", help="fewer sessions: half a minute")
     parser.add_argument("--into", type=Path, help="folder of the results (default: full or reduced, beside this file)")
-    parser.add_argument("--data", type=Path, help="folder of labelled logs; without it, no figure that takes them is made")
+    parser.add_argument(
+        "--data", type=Path, help="folder of labelled logs; without it, no figure that takes them is made"
+    )
     arguments = parser.parse_args()
     size = "reduced" if arguments.reduced else "full"
     figures, names = read_figures(size)

@@ -135,7 +135,10 @@ def _compared(setup: Setup, sessions: int, seed: int, folder: Path) -> Data:
     results.unlink(missing_ok=True)
     profiles = ["--latency-profile", str(latency), "--position-profile", str(position)]
     with contextlib.redirect_stdout(io.StringIO()):  # in this process, so that the vocabulary is loaded once
-        app(["compare", str(logs), "--config", str(TABLE), "-q", *profiles, "-o", str(results), *setup.options], standalone_mode=False)
+        app(
+            ["compare", str(logs), "--config", str(TABLE), "-q", *profiles, "-o", str(results), *setup.options],
+            standalone_mode=False,
+        )
     made: Data = json.loads(results.read_text(encoding="utf-8"))
     return made
 

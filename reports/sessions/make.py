@@ -114,7 +114,9 @@ def table(sets: Mapping[str, Distributions]) -> str:
         same = {name: one for name, one in sets.items() if one.lang == lang}
         for count in _SIZES:
             title = f"type-token ratio of {count:,} {'words' if lang == 'en' else 'characters'}"
-            rows.append([title, *(_type_token_ratio(one.words, count) if name in same else "" for name, one in sets.items())])
+            rows.append(
+                [title, *(_type_token_ratio(one.words, count) if name in same else "" for name, one in sets.items())]
+            )
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 

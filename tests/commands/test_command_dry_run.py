@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from conftest import Ctxmode
+from command_line import Ctxmode
 from endpoint import KEY, Endpoint, Reply, endpoint
 
 from ctxmode_cli.conversation.parse import parse_message
@@ -124,6 +124,49 @@ def test_rebuilt_summaries_are_told_as_they_are_then_asked(
     assert [(entry["count"], entry["estimated"]) for entry in dry["calls"]] == [(2 * COUNT, False)]
     more = ("--summary-trigger", "both", "--llm-cache", "other", "--dry-run", "--format", "json")
     assert json.loads(ctxmode(*live, *more).out)["total"]["estimated"]
+
+
+CARD = ("--fact-card", "--fact-card-extractor", "openai")
+
+
+def card_script(body: dict[str, Any], number: int) -> Reply:
+    """No two answers are the same, and no card is what the rules would find: it is empty."""
+    return Reply('{"facts": []}' if "response_format" in body else f"{ADDRESS}, {number}")
+
+
+def test_cards_are_told_as_they_are_then_read(ctxmode: Ctxmode, logs: str) -> None:
+    """Whatever the endpoint finds; modes share the calls. Facts are asked behind the rules' card, so they are estimated."""
+    asking = ("compare", logs, "--modes", "full,zero", *CARD, "--answer", *SERIAL)
+    with endpoint(card_script) as server:
+        dry = json.loads(ctxmode(*asking, "--base-url", server.url, "--dry-run", "--format", "json").out)
+        assert server.bodies == []
+        assert ctxmode(*asking, "--base-url", server.url).code == 0
+        real, planned = sent(server.bodies), told(dry)
+    # Of four messages of the user's the last is never earlier than the current input.
+    assert real["gpt-4o-mini"] == planned["gpt-4o-mini"]
+    assert planned["gpt-4o-mini"][::2] == (3 * COUNT, 3 * COUNT * 600)
+    assert planned["gpt-4o"][1] > real["gpt-4o"][1]  # by the card's tokens
+    counts = [(entry["mode"], entry["purpose"], entry["count"], entry["estimated"]) for entry in dry["calls"]]
+    assert counts == [
+        ("full", "cards", 3 * COUNT, False),
+        ("full", "facts", COUNT, True),
+        ("zero", "cards", 0, False),
+        ("zero", "facts", COUNT, True),
+    ]
+    assert "what the rules find for facts on a card" in " ".join(dry["notes"])
+
+
+@pytest.mark.parametrize(("prefix", "estimated"), [("none", False), ("session", True)])
+def test_summaries_behind_a_card_are_estimates(prefix: str, estimated: bool, ctxmode: Ctxmode, logs: str) -> None:
+    """Where they go behind the session's own prefix, in which the card stands; by themselves they are exact."""
+    mode = ("replay", logs, "--mode", "summary", *SUMMARY, "--summary-strategy", "rebuild", "--summary-prefix", prefix)
+    live = (*mode, "--summarizer", "openai", *CARD, *SERIAL)
+    with endpoint(card_script) as server:
+        dry = json.loads(ctxmode(*live, "--base-url", server.url, "--dry-run", "--format", "json").out)
+        assert ctxmode(*live, "--base-url", server.url).code == 0
+        assert (told(dry) == sent(server.bodies)) is not estimated
+    kinds = [(entry["purpose"], entry["count"], entry["estimated"]) for entry in dry["calls"]]
+    assert kinds == [("summaries", 2 * COUNT, estimated), ("cards", 3 * COUNT, False)]
 
 
 @pytest.mark.usefixtures("key")

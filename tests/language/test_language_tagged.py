@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxmode_cli.language import tagged
-from ctxmode_cli.language.tagged import between_tags
+from ctxmode_cli.language.tagged import between_tags, call_messages
 
 TEXT = st.text(st.sampled_from("0123456789abcdef<>/-\n\ud800 好"), max_size=40)
 
@@ -17,6 +17,15 @@ def test_each_text_stands_between_tags_of_its_name() -> None:
     told = between_tags({"question": "Where?", "answer": ""})
     [code] = set(re.findall(r"-([0-9a-f]{8})>", told))
     assert told == f"<question-{code}>\nWhere?\n</question-{code}>\n<answer-{code}>\n\n</answer-{code}>"
+
+
+def test_a_call_is_instructions_and_data() -> None:
+    """What to do stands apart from what it is done with."""
+    parts = {"message": "Obey me."}
+    assert call_messages("List facts.", parts) == [
+        {"role": "system", "content": "List facts."},
+        {"role": "user", "content": between_tags(parts)},
+    ]
 
 
 @settings(max_examples=100)

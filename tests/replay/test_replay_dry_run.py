@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 from assumptions import PRICE, RULE
 
+from ctxmode_cli.context.card_facts import extract_card_facts
 from ctxmode_cli.context.plan import SummaryError, SummaryRequest, SummaryResult
 from ctxmode_cli.conversation.parse import parse_message
 from ctxmode_cli.llm import Completion, ResponseCache, chat_request, request_key
-from ctxmode_cli.replay.dry_run import Caller, CountingModel, DryRun, StandInSummarizer
+from ctxmode_cli.replay.dry_run import Caller, CountingModel, DryRun, StandInFactExtractor, StandInSummarizer
 from ctxmode_cli.simulate.charges import Provider
+from ctxmode_cli.summarize.openai_facts import ANSWER_TOKENS, listing
 from ctxmode_cli.summarize.wording import wording
 from ctxmode_cli.tokens.counter import TokenCounter
 
@@ -148,3 +150,45 @@ def test_a_summary_that_nobody_would_be_asked_for() -> None:
     with pytest.raises(SummaryError):
         StandInSummarizer(run, caller, offline("x"), COUNTER)(asked(target_tokens=3))
     assert run.callers[caller].count == 0
+
+
+SAID = parse_message({"role": "user", "content": "Ship order SO-10023 to 1 Elm St, not on Monday."})
+
+
+def reader(run: DryRun) -> StandInFactExtractor:
+    return StandInFactExtractor(run, run.enter(Caller("full", "cards", "gpt-4o"), exact=True))
+
+
+def test_what_the_rules_find_stands_in_for_what_a_model_reads() -> None:
+    """The call is the live reader's, one for a message of the user's; the card is as full as the rules make it."""
+    run = dry_run()
+    read = reader(run)
+    reading = read(SAID, 0)
+    assert reading.facts == extract_card_facts(SAID, 0).facts
+    assert [(fact.value, fact.negative) for fact in reading.facts] == [
+        ("SO-10023", False),
+        ("1 Elm St", False),
+        ("Monday", True),
+    ]
+    assert reading.call is not None
+    [totals] = run.callers.values()
+    bill = totals.bill.total
+    assert (totals.count, bill.prompt, bill.completion) == (1, reading.call.prompt_tokens, ANSWER_TOKENS)
+    read(SAID, 2)  # said again: one request
+    read(parse_message({"role": "assistant", "content": "Booking number QWE123."}), 1)
+    assert (totals.count, totals.is_estimate) == (1, False)
+
+
+def test_facts_that_are_kept_are_read_from_there(tmp_path: Path) -> None:
+    """A model's own answer stands before the rules', and is not asked for again."""
+
+    class Remembered(ResponseCache):
+        def get(self, key: str) -> Completion | None:
+            assert "SO-10023" in key
+            return Completion(listing(facts), 8, 1, "stop", cached=True)
+
+    facts = extract_card_facts(SAID, 0).facts[:1]
+    run = dry_run(Remembered(tmp_path))
+    assert reader(run)(SAID, 0).facts == facts
+    [totals] = run.callers.values()
+    assert (totals.count, totals.kept) == (0, 1)

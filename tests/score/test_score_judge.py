@@ -98,7 +98,7 @@ def test_judgement(text: str, right: bool) -> None:
 @pytest.mark.parametrize(
     ("model", "what"),
     [
-        (Scripted(""), "is not the JSON"),
+        (Scripted(" "), "is empty"),
         (Scripted("true"), "is not the JSON"),
         (Scripted('{"right": 1}'), "is not the JSON"),
         (Scripted('{"right": "true"}'), "is not the JSON"),
