@@ -12,9 +12,11 @@ from ctxmode_cli.context.config import ContextConfig, ContextMode
 from ctxmode_cli.language.explain import why_missing
 from ctxmode_cli.language.matching import message_text
 from ctxmode_cli.replay.breakdown import Breakdown, short
+from ctxmode_cli.replay.by_conversation import ByConversation
 from ctxmode_cli.replay.harm_totals import HarmTotals
 from ctxmode_cli.replay.session import ModeRows, Replay, SessionReplay
 from ctxmode_cli.replay.statistics import FIXED_POINT, Interval, Replicates, Sums
+from ctxmode_cli.replay.verdict import Verdict
 from ctxmode_cli.score.position import USE_UNITS, PositionProfile, find_position_profile
 from ctxmode_cli.score.recall import Recall
 from ctxmode_cli.score.scores import FAILED
@@ -361,6 +363,10 @@ class Comparison:
     """Where the models are that wrote the summaries; None where they were made offline."""
     answers_from: AnswersFrom | None = None
     """None where no model was asked for facts."""
+    by_conversation: ByConversation | None = None
+    """None where nobody asked for each conversation."""
+    gate: Verdict | None = None
+    """None where nothing was to be checked."""
 
     def cost(self, mode: str, *, cached: bool = True) -> Cost | None:
         """What a mode costs, with the prompt cache or without it.
