@@ -22,15 +22,15 @@ def diff(
 
     Example: ctxmode diff main/ run/
     """
+    from ctxmode_cli.commands.gating import snapshot_of
     from ctxmode_cli.replay.stored import open_run
     from ctxmode_cli.report.diff import diff as compared
     from ctxmode_cli.report.diff_formats import DIFF_FORMATS, diff_table
-    from ctxmode_cli.report.gate import Snapshot
-    from ctxmode_cli.report.regressions import require_same_data
+    from ctxmode_cli.report.snapshots import require_same_data
 
     first, second = open_run(before), open_run(after)
     require_same_data(second.results, first.results, where=before, allow_different=allow_different_data)
-    found = compared(*(Snapshot(run.results, run.by_conversation()) for run in (first, second)))
+    found = compared(snapshot_of(first), snapshot_of(second))
     if output_format == "table":
         write_result(diff_table(found, width=terminal_width(), colour=wants_colour()))
     else:

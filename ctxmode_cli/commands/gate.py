@@ -33,11 +33,10 @@ def gate(
 
     Example: ctxmode gate results.json --gate "summary.recall.in_context >= 0.85" --against main/results.json
     """
-    from ctxmode_cli.commands.gating import Gate, tell_verdict
+    from ctxmode_cli.commands.gating import Gate, snapshot_of, tell_verdict
     from ctxmode_cli.commands.outputs import open_outputs, refuse_inputs
     from ctxmode_cli.replay.stored import open_run
     from ctxmode_cli.report.formats import EXTENSIONS
-    from ctxmode_cli.report.gate import Snapshot
     from ctxmode_cli.report.gate_formats import GATE_FORMATS, gate_table
     from ctxmode_cli.report.junit import as_junit
 
@@ -49,9 +48,9 @@ def gate(
     refuse_inputs([results, *asked.inputs], files or ())
     with ExitStack() as stack:
         outputs = open_outputs(files or (), stack, {**EXTENSIONS, ".xml": "junit"})
-        conversations = run.by_conversation()
-        verdict = asked.judge(Snapshot(run.results, conversations))
-        junit = partial(as_junit, run.results["modes"], conversations=conversations)
+        now = snapshot_of(run)
+        verdict = asked.judge(now)
+        junit = partial(as_junit, run.results["modes"], conversations=now.conversations)
         for file in outputs.files:
             file.write((GATE_FORMATS | {"junit": junit})[file.format](verdict))
     is_table = output_format == "table"

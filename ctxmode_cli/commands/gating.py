@@ -12,11 +12,20 @@ from ctxmode_cli.replay.results import Comparison
 from ctxmode_cli.replay.stored import Run, open_run
 from ctxmode_cli.replay.verdict import Verdict
 from ctxmode_cli.report.document import document
-from ctxmode_cli.report.gate import GateSettings, Snapshot, judge
+from ctxmode_cli.report.gate import GateSettings, judge
 from ctxmode_cli.report.gate_checks import check_line
 from ctxmode_cli.report.gate_formats import MAX_ANNOTATIONS, annotations
-from ctxmode_cli.report.regressions import require_same_data
+from ctxmode_cli.report.snapshots import Snapshot, require_same_data
 from ctxmode_cli.report.words import counted
+
+
+def snapshot_of(run: Run) -> Snapshot:
+    """A finished run for a comparison with another.
+
+    Raises:
+        CtxmodeError: Its rows cannot be read.
+    """
+    return Snapshot(run.results, run.by_conversation(), run.replicates())
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +80,7 @@ class Gate:
         before = self.against
         where = str(before.path)
         require_same_data(now.document, before.results, where=where, allow_different=self.allow_different_data)
-        return judge(now, self.settings, Snapshot(before.results, before.by_conversation()))
+        return judge(now, self.settings, snapshot_of(before))
 
     def judged(self, comparison: Comparison) -> Comparison:
         """A comparison with what it says of it, where there is anything to check.
@@ -81,7 +90,8 @@ class Gate:
         """
         if not self.is_asked:
             return comparison
-        return replace(comparison, gate=self.judge(Snapshot(document(comparison), comparison.by_conversation)))
+        now = Snapshot(document(comparison), comparison.by_conversation, comparison.replicates)
+        return replace(comparison, gate=self.judge(now))
 
 
 def tell_verdict(verdict: Verdict | None, *, is_shown: bool) -> ExitCode:

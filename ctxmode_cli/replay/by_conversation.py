@@ -1,9 +1,7 @@
 """What becomes of each labelled conversation, mode by mode: for a comparison of two runs, and for reports that list all."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ctxmode_cli.replay.breakdown import utf8
 from ctxmode_cli.replay.session import ModeRows, SessionReplay
@@ -65,32 +63,3 @@ def _add_rows(score: ConversationScore, rows: ModeRows, ids: list[str]) -> None:
     for fact, hit in zip(rows.scores.probes.fact.tolist(), rows.scores.in_context.tolist(), strict=True):
         probes, hits = score.facts.get(ids[fact], (0, 0))
         score.facts[ids[fact]] = FactScore(probes + 1, hits + hit)
-
-
-def read_by_conversation(folder: Path) -> ByConversation:
-    """The same, read off a run folder.
-
-    Raises:
-        OSError: A table is missing or damaged.
-    """
-    found = ByConversation()
-    groups = ["mode", "conversation_id", "fact_id"]
-    counted = [("in_context", "count"), ("in_context", "sum")]
-    for mode, conversation, fact, probes, hits in _grouped(folder / "probes.parquet", groups, counted):
-        found.score(mode, conversation).facts[fact] = FactScore(probes, hits)
-    for mode, conversation, harm in _grouped(folder / "harm.parquet", groups[:2], [("kind", "count")]):
-        found.score(mode, conversation).harm = harm
-    return found
-
-
-def _grouped(path: Path, keys: list[str], aggregations: list[tuple[str, str]]) -> Iterator[tuple[Any, ...]]:
-    import pyarrow as pa  # noqa: PLC0415 - as above
-    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
-
-    columns = list(dict.fromkeys([*keys, *(column for column, _ in aggregations)]))
-    try:
-        table: pa.Table = pq.read_table(path, columns=columns).group_by(keys).aggregate(aggregations)
-    except pa.ArrowInvalid as error:
-        raise OSError(str(error)) from error
-    names = [*keys, *(f"{column}_{function}" for column, function in aggregations)]
-    yield from zip(*(table.column(name).to_pylist() for name in names), strict=True)

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ctxmode_cli.errors import CtxmodeError, system_errors
-from ctxmode_cli.replay.by_conversation import ByConversation, read_by_conversation
+from ctxmode_cli.replay.by_conversation import ByConversation
+from ctxmode_cli.replay.statistics import Replicates
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -61,21 +62,34 @@ class Run:
         """What becomes of each labelled conversation; None for a results file alone."""
         if self.run is None:
             return None
+        from ctxmode_cli.replay.folder_totals import read_by_conversation  # noqa: PLC0415 - pyarrow is heavy
+
         with system_errors("the run folder cannot be read", where=str(self.path)):
             return read_by_conversation(self.path)
+
+    def replicates(self) -> Replicates | None:
+        """The bootstrap of its figures; None for a results file alone."""
+        if self.run is None:
+            return None
+        from ctxmode_cli.replay.folder_totals import read_replicates  # noqa: PLC0415 - as above
+
+        with system_errors("the run folder cannot be read", where=str(self.path)):
+            return read_replicates(self.path, self.results.get("seed", 0))
 
     def _frame(self, name: str) -> "pd.DataFrame":
         if self.run is None:
             hint = "-o run/ keeps the rows of a run"
             raise CtxmodeError(f"a results file has no {name}", where=str(self.path), hint=hint)
-        try:
-            import pandas as pd  # noqa: PLC0415 - an extra
-        except ModuleNotFoundError as error:
-            message, hint = "frames need pandas, which is not installed", 'pip install "ctxmode[notebook]"'
-            raise CtxmodeError(message, hint=hint) from error
+        from ctxmode_cli.replay.folder_totals import read_table  # noqa: PLC0415 - as above
+
         path = self.path / f"{name}.parquet"
         with system_errors("the table cannot be read", where=str(path)):
-            return pd.read_parquet(path, engine="pyarrow")
+            table = read_table(path)
+        try:
+            return table.to_pandas()
+        except ImportError as error:  # it is an extra
+            message, hint = "frames need pandas, which is not installed", 'pip install "ctxmode[notebook]"'
+            raise CtxmodeError(message, hint=hint) from error
 
 
 def open_run(path: str | PathLike[str]) -> Run:

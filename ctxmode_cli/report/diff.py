@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from ctxmode_cli.replay.by_conversation import ByConversation, ConversationScore
-from ctxmode_cli.report.gate import Snapshot
 from ctxmode_cli.report.gate_rules import exact, figure, plain
-from ctxmode_cli.report.regressions import WATCHED, difference_of, differing_data, interval_of
+from ctxmode_cli.report.regressions import WATCHED
+from ctxmode_cli.report.snapshots import Snapshot, common_modes, difference, differing_data
 
 _FIGURES = ("modes", "differences", "notes", "gate", "answer")
 """Parts of format 1 that are no settings."""
@@ -45,7 +45,7 @@ class TotalChange(NamedTuple):
     after: float | None
     difference: float | None
     low: float | None
-    """Of the difference's 95 % interval (`difference_of`); None where a figure has none."""
+    """Of the difference's 95 % interval (`snapshots.difference`); None where a figure has none."""
     high: float | None
     significant: bool | None
     """Whether that interval leaves out 0; None without one."""
@@ -89,8 +89,8 @@ class Diff:
 def diff(before: Snapshot, after: Snapshot) -> Diff:
     """What changed between two runs."""
     first, second = before.document["modes"], after.document["modes"]
-    common = sorted(first.keys() & second.keys())
-    totals = [change for mode in common for change in _totals(mode, first[mode], second[mode])]
+    common = common_modes(before, after)
+    totals = [change for mode in common for change in _totals(mode, before, after)]
     conversations = None
     if before.conversations and after.conversations:
         conversations = _conversations(before.conversations, after.conversations, common)
@@ -118,25 +118,24 @@ def _changes(before: Any, after: Any, path: str = "") -> Iterator[Change]:
         yield Change(path, before, after)
 
 
-def _totals(mode: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[TotalChange]:
+def _totals(mode: str, before: Snapshot, after: Snapshot) -> Iterator[TotalChange]:
     """All figures that either run has."""
     for path in TOTALS:
-        old, new = figure(before, path), figure(after, path)
+        old, new = figure(before.mode(mode), path), figure(after.mode(mode), path)
         if old is None and new is None:
             continue
-        now, then = interval_of(after, path), interval_of(before, path)
-        found = None if now is None or then is None else difference_of(now, then)
-        difference = None if old is None or new is None else plain(exact(new) - exact(old))
+        apart = None if old is None or new is None else plain(exact(new) - exact(old))
+        found = difference(after, before, mode, path)
         yield TotalChange(
             mode=mode,
             figure=path,
             before=old,
             after=new,
-            difference=difference,
+            difference=apart,
             low=None if found is None else found.low,
             high=None if found is None else found.high,
             significant=None if found is None else not found.low <= 0 <= found.high,
-            better=(difference > 0) == WATCHED[path].higher_is_better if path in WATCHED and difference else None,
+            better=(apart > 0) == WATCHED[path].higher_is_better if path in WATCHED and apart else None,
         )
 
 

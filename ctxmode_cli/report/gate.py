@@ -7,30 +7,33 @@ from functools import partial
 from typing import Any, Self
 
 from ctxmode_cli.errors import CtxmodeError
-from ctxmode_cli.replay.by_conversation import ByConversation, ConversationScore
+from ctxmode_cli.replay.by_conversation import ConversationScore
 from ctxmode_cli.replay.verdict import Check, LostFacts, Verdict
-from ctxmode_cli.report.gate_rules import Rule, check_rule, parse_rule, parse_subject, plain
+from ctxmode_cli.report.gate_rules import Known, Rule, check_rule, parse_rule, parse_subject, plain
 from ctxmode_cli.report.regressions import (
     WATCHED,
     Tolerances,
     check_regressions,
-    differing_data,
     parse_tolerance,
 )
+from ctxmode_cli.report.snapshots import Snapshot, common_modes, differing_data, is_paired
 from ctxmode_cli.report.words import counted, listed
 from ctxmode_cli.simulate.own_table import OwnTable
 
 CONVERSATIONS = "conversations"
 """The name under which a tolerance for conversations that lost facts is set."""
+PAIRED = "the two runs have the same data and seed: intervals of differences are paired, conversation by conversation"
 INDEPENDENT = (
-    "a snapshot stores the interval of each figure, not what it was drawn from: that of a difference is made as if the two "
-    "runs were independent"
+    "results store the interval of each figure, not what it was drawn from: that of a difference is made as if the two runs "
+    "were independent"
 )
 SAME_DATA = (
-    "the data and the seed are the same, so the interval of a difference is wider than it need be; "
-    "without significance, the tolerance alone decides"
+    "the data and the seed are the same, so the interval of a difference is wider than it need be: "
+    "compare run folders, or set significance = false, so that the tolerance alone decides"
 )
 DIFFERENT_DATA = "the data is not the same, so differences tell of the data, too"
+TOLERATED = Known((*WATCHED, CONVERSATIONS), (*WATCHED, CONVERSATIONS))
+"""What a tolerance can be set for."""
 _ASSUMED = ("model", "encoding", "prices", "prompt_cache", "latency_profile", "position_profile")
 """Parts of format 1 whose change moves figures without any setting of a mode having changed."""
 
@@ -86,18 +89,7 @@ def _tolerances(table: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[tu
         if isinstance(value, Mapping):
             yield from _tolerances(value, f"{subject}.")
         else:
-            known = (*WATCHED, CONVERSATIONS)
-            yield parse_subject(subject, known, where="a tolerance"), parse_tolerance(value)
-
-
-@dataclass(frozen=True, slots=True)
-class Snapshot:
-    """What an earlier run came to."""
-
-    document: Mapping[str, Any]
-    """Its comparison in format 1."""
-    conversations: ByConversation | None = None
-    """None where only its results are there, and no run folder."""
+            yield parse_subject(subject, TOLERATED, where="a tolerance"), parse_tolerance(value)
 
 
 def judge(now: Snapshot, settings: GateSettings, before: Snapshot | None = None) -> Verdict:
@@ -111,22 +103,19 @@ def judge(now: Snapshot, settings: GateSettings, before: Snapshot | None = None)
     checks = [check for rule in settings.rules for check in check_rule(rule, now.document)]
     if before is None:
         return Verdict(checks)
-    parts, before_parts = now.document["modes"], before.document["modes"]
-    modes = sorted(parts.keys() & before_parts.keys())
+    modes = common_modes(now, before)
     if not modes:
         why = "the two runs have no mode in common"
         checks.append(Check("regression", "no worse than before", "", None, None, 0, why))
     lost: list[LostFacts] = []
     for mode in modes:
-        checks += check_regressions(
-            parts[mode], before_parts[mode], mode, settings.tolerances, significant=settings.significant
-        )
+        checks += check_regressions(now, before, mode, settings.tolerances, significant=settings.significant)
         if now.conversations and before.conversations:
             scores, before_scores = (run.modes.get(mode, {}) for run in (now.conversations, before.conversations))
             lost_here = [LostFacts(mode, *found) for found in lost_facts(scores, before_scores)]
             checks += _check_conversations(mode, len(before_scores), lost_here, settings.tolerances)
             lost += lost_here
-    return Verdict(checks, lost, list(_notes(now.document, before.document, modes, settings)))
+    return Verdict(checks, lost, list(_notes(now, before, modes, settings)))
 
 
 def lost_facts(
@@ -154,19 +143,18 @@ def _check_conversations(
     yield Check(CONVERSATIONS, rule, mode, len(lost) <= limit, len(lost), plain(limit), shown)
 
 
-def _notes(
-    now: Mapping[str, Any], before: Mapping[str, Any], modes: Sequence[str], settings: GateSettings
-) -> Iterator[str]:
-    left_out = sorted((now["modes"].keys() | before["modes"].keys()) - set(modes))
+def _notes(now: Snapshot, before: Snapshot, modes: Sequence[str], settings: GateSettings) -> Iterator[str]:
+    one, other = now.document, before.document
+    left_out = sorted((one["modes"].keys() | other["modes"].keys()) - set(modes))
     if left_out:
         yield f"not compared with the snapshot, since only one of the two has it: {listed(left_out)}"
-    changed = [name for name in _ASSUMED if now.get(name) != before.get(name)]
+    changed = [name for name in _ASSUMED if one.get(name) != other.get(name)]
     if changed:
         yield f"not the same as in the snapshot, and moving figures by itself: {listed(changed)}"
-    same = not differing_data(now, before)
+    same = not differing_data(one, other)
     if not same:
         yield DIFFERENT_DATA
     if settings.significant:
-        yield INDEPENDENT
-        if same:
+        yield PAIRED if is_paired(now, before) else INDEPENDENT
+        if same and not is_paired(now, before):
             yield SAME_DATA

@@ -89,6 +89,24 @@ _MOST_MORE = 14
 """Decimals that are added to them: a binary fraction has no more to tell."""
 
 
+class Known(NamedTuple):
+    """The paths that can stand in a place."""
+
+    paths: tuple[str, ...]
+    usual: tuple[str, ...]
+    """Those that a hint lists."""
+    pattern: re.Pattern[str] | None = None
+    """Of those that depend on the data."""
+
+    def has(self, path: str) -> bool:
+        """Whether a path is one of them."""
+        return path in self.paths or (self.pattern is not None and self.pattern.fullmatch(path) is not None)
+
+
+FIGURES = Known(PATHS, USUAL, _BY)
+"""Every figure of a mode."""
+
+
 class Rule(NamedTuple):
     """One rule."""
 
@@ -127,33 +145,29 @@ def parse_rule(text: str) -> Rule:
     subject, sign, number = found["subject"], found["operator"], found["number"]
     if not _NUMBER.fullmatch(number) or not isfinite(float(number)):
         raise CtxmodeError(f'the gate rule "{text}" ends with no number', hint="shares are written as 0.85")
-    return Rule(*parse_subject(subject, PATHS, where=f'the gate rule "{text}"'), sign, number)
+    return Rule(*parse_subject(subject, FIGURES, where=f'the gate rule "{text}"'), sign, number)
 
 
-def parse_subject(subject: str, paths: tuple[str, ...], *, where: str) -> tuple[str | None, str]:
+def parse_subject(subject: str, known: Known, *, where: str) -> tuple[str | None, str]:
     """Mode and path of `MODE.PATH` or `PATH`; what is a path as a whole is one, whatever modes are called.
 
     Args:
         subject: What to read.
-        paths: Those that are known.
+        known: The paths that can stand there.
         where: What the subject is a part of, for errors.
 
     Raises:
         CtxmodeError: It ends with no known path.
     """
-    if _is_path(subject, paths):
+    if known.has(subject):
         return None, subject
     mode, _, path = subject.partition(".")
-    if _MODE.fullmatch(mode) and _is_path(path, paths):
+    if _MODE.fullmatch(mode) and known.has(path):
         return mode, path
-    close = [f"{mode}.{near}" for near in get_close_matches(path, paths, n=1, cutoff=0.7)]
-    close += get_close_matches(subject, paths, n=1)
-    hint = f"did you mean {close[0]}?" if close else f"figures are {', '.join(path for path in paths if path in USUAL)}"
+    close = [f"{mode}.{near}" for near in get_close_matches(path, known.paths, n=1, cutoff=0.7)]
+    close += get_close_matches(subject, known.paths, n=1)
+    hint = f"did you mean {close[0]}?" if close else f"figures are {', '.join(known.usual)}"
     raise CtxmodeError(f'{where} names "{subject}", which is no figure of the results', hint=hint)
-
-
-def _is_path(path: str, paths: tuple[str, ...]) -> bool:
-    return path in paths or (paths is PATHS and _BY.fullmatch(path) is not None)
 
 
 def check_rule(rule: Rule, document: Mapping[str, Any]) -> Iterator[Check]:
