@@ -13,9 +13,9 @@ from ctxmode_cli import open_run
 run = open_run(sys.argv[1] if len(sys.argv) > 1 else "run")
 print(run.results["answer"])
 
-# %% Prompt tokens of each mode: the mean, the median, and what 95 % of the requests stay below.
+# %% Prompt tokens of each mode; a request that cannot be sent has none.
 tokens = run.requests.groupby("mode")["prompt_tokens"]
-print(tokens.describe(percentiles=[0.5, 0.95])[["mean", "50%", "95%"]].round(1).to_string())
+print(tokens.agg(["count", "mean", "max", "sum"]).round(1).to_string())
 
 # %% Recall in context by the age of the fact, in turns: where the lines part, a mode forgets.
 ages = run.probes.pivot_table(index="age_turns", columns="mode", values="in_context", aggfunc="mean")

@@ -58,7 +58,7 @@ def diff_table(found: Diff, *, width: int | None = None, colour: bool = False) -
     lines = partial(wrapped, console=console, width=width)
     parts = [
         [lines(visible(line)) for line in _setting_lines(found)],
-        fitted_table(_rows(found.totals), COLUMNS, console, width) if found.totals else [],
+        fitted_table(_rows(found.totals), COLUMNS, console, width, "a pipe has them") if found.totals else [],
         [lines(visible(line)) for line in _conversation_lines(found)],
         [lines(visible(diff_answer(found)))],
     ]

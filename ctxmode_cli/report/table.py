@@ -49,7 +49,13 @@ def plain_console(*, colour: bool) -> Console:
     )
 
 
-def fitted_table(rows: Sequence[Row], columns: Sequence[Column], console: Console, width: int | None) -> list[str]:
+def fitted_table(
+    rows: Sequence[Row],
+    columns: Sequence[Column],
+    console: Console,
+    width: int | None,
+    elsewhere: str = "a pipe or --format csv has them",
+) -> list[str]:
     """The table, and which columns a narrow terminal leaves no room for: figures never break.
 
     First go columns that say nothing, with only zeros or dashes, then those that matter least.
@@ -59,6 +65,7 @@ def fitted_table(rows: Sequence[Row], columns: Sequence[Column], console: Consol
         columns: In the order in which they stand.
         console: Lays the table out.
         width: Columns of the terminal; None for a pipe.
+        elsewhere: Where to find the columns that are left out.
     """
     droppable = sorted(
         (column for column in columns if column.dropped),
@@ -74,7 +81,7 @@ def fitted_table(rows: Sequence[Row], columns: Sequence[Column], console: Consol
     lines = [line.rstrip() for line in captured.get().splitlines()]
     if left_out:
         titles = ", ".join(column.title for column in columns if column in left_out)
-        lines += ["", wrapped(f"no room here for: {titles} (a pipe or --format csv has them)", console, width)]
+        lines += ["", wrapped(f"no room here for: {titles} ({elsewhere})", console, width)]
     return lines
 
 
