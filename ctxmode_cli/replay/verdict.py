@@ -25,6 +25,16 @@ class Check(NamedTuple):
     shown: str
     """What was found, with as many digits as it takes to see that the verdict is right; else why nothing was."""
 
+    @property
+    def is_unmoved(self) -> bool:
+        """Whether it says only that a figure is what it was."""
+        return self.kind == "regression" and self.value == 0
+
+    @property
+    def may_be_chance(self) -> bool:
+        """Whether it passed although a figure is worse than its tolerance, since that may be chance."""
+        return self.kind == "regression" and self.passed is True and self.value is not None and self.value > self.limit
+
 
 class LostFacts(NamedTuple):
     """A conversation that lost facts since a snapshot."""

@@ -60,6 +60,13 @@ def named(check: Check) -> str:
     return f"{check.mode}: {check.rule}" if check.mode else check.rule
 
 
+def unmoved_lines(verdict: Verdict) -> Iterator[str]:
+    """How many figures are what they were, in one line, if there are any."""
+    count = sum(check.is_unmoved for check in verdict.checks)
+    if count:
+        yield f"passed: {counted(count, 'figure')} as before (--format csv lists them)"
+
+
 def lost_lines(verdict: Verdict) -> Iterator[str]:
     """The conversations that lost facts, and how many more there are."""
     shown = listed_lost(verdict)
@@ -79,14 +86,17 @@ def gate_answer(verdict: Verdict) -> str:
         parts.append(f"{count[False]} failed")
     if count[None]:
         parts.append(f"{count[None]} could not be evaluated")
+    chance = sum(check.may_be_chance for check in verdict.checks)
+    if chance:
+        parts[0] += f" ({counted(chance, 'figure')} worse than the tolerance, which may be chance)"
     word = "passed" if verdict.passed else "FAILED" if count[False] else "NOT EVALUATED"
     return f"gate {word}: {', '.join(parts)}"
 
 
 def gate_summary(verdict: Verdict) -> list[str]:
-    """What a report of something else says of the gate: what did not pass, then all in one sentence."""
+    """What a report of something else says of the gate: what did not pass, or only by chance; then all in one sentence."""
     return [
-        *(check_line(check) for check in verdict.checks if not check.passed),
+        *(check_line(check) for check in verdict.checks if not check.passed or check.may_be_chance),
         *lost_lines(verdict),
         *(f"gate: {note}" for note in verdict.notes),
         gate_answer(verdict),

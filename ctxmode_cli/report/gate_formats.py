@@ -12,10 +12,10 @@ from ctxmode_cli.report.gate_checks import (
     gate_document,
     lost_lines,
     named,
+    unmoved_lines,
 )
 from ctxmode_cli.report.table import plain_console, wrapped
 from ctxmode_cli.report.visible import visible
-from ctxmode_cli.report.words import counted
 
 MAX_ANNOTATIONS = 10
 """GitHub shows no more of a step."""
@@ -29,10 +29,8 @@ def gate_table(verdict: Verdict, *, width: int | None = None) -> str:
         width: Columns of the terminal; None for a pipe, where nothing is wrapped.
     """
     console = plain_console(colour=False)
-    unmoved = [check for check in verdict.checks if check.kind == "regression" and check.value == 0]
-    rest = f"passed: {counted(len(unmoved), 'figure')} as before (--format csv lists them)"
     parts = [
-        [*(check_line(check) for check in verdict.checks if check not in unmoved), *([rest] if unmoved else [])],
+        [*(check_line(check) for check in verdict.checks if not check.is_unmoved), *unmoved_lines(verdict)],
         list(lost_lines(verdict)),
         [f"note: {note}" for note in verdict.notes],
         [gate_answer(verdict)],
@@ -58,8 +56,10 @@ def gate_csv(verdict: Verdict) -> str:
 
 def gate_markdown(verdict: Verdict) -> str:
     """The whole in one sentence, the table of checks, conversations and notes."""
-    table = markdown_table(check_rows(verdict), COLUMNS)
-    lists = [f"- {escaped(line)}" for line in (*lost_lines(verdict), *verdict.notes)]
+    told = Verdict([check for check in verdict.checks if not check.is_unmoved])
+    table = markdown_table(check_rows(told), COLUMNS)
+    lines = (*unmoved_lines(verdict), *lost_lines(verdict), *verdict.notes)
+    lists = [f"- {escaped(line)}" for line in lines]
     return "\n".join([f"**{escaped(gate_answer(verdict))}**", "", *table, "", *lists]).rstrip("\n") + "\n"
 
 

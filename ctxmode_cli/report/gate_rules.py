@@ -186,14 +186,20 @@ def check_rule(rule: Rule, document: Mapping[str, Any]) -> Iterator[Check]:
             close = get_close_matches(name, modes, n=1)
             near = f"; did you mean {close[0]}?" if close else f"; there are {', '.join(sorted(modes)) or 'none'}"
             yield _unknown(rule, name, f"no such mode was replayed{near}")
-        elif not (document["data"].get("conversations") and modes[name].get("requests")):
-            yield _unknown(rule, name, "nothing was replayed")
+        elif is_empty(document, name):
+            yield _unknown(rule, name, EMPTY)
         else:
             value = figure(modes[name], rule.path)
             yield _unknown(rule, name, WHY_NULL) if value is None else _judged(rule, name, value)
 
 
 WHY_NULL = "the results have no such figure, or it is null; their notes say why"
+EMPTY = "nothing was replayed"
+
+
+def is_empty(document: Mapping[str, Any], mode: str) -> bool:
+    """Whether a mode has no request at all: what was not replayed has no fault."""
+    return not (document["data"].get("conversations") and document["modes"][mode].get("requests"))
 
 
 def figure(part: Mapping[str, Any], path: str) -> float | None:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from ctxmode_cli.errors import CtxmodeError
 from ctxmode_cli.replay.statistics import Interval
 from ctxmode_cli.replay.verdict import Check
-from ctxmode_cli.report.gate_rules import digits, exact, figure, plain
+from ctxmode_cli.report.gate_rules import EMPTY, digits, exact, figure, is_empty, plain
 from ctxmode_cli.report.snapshots import Snapshot, difference
 
 
@@ -97,6 +97,9 @@ def check_regressions(
         tolerances: How much worse each figure may be.
         significant: Whether what is worse has to be significant, too, where a figure has an interval.
     """
+    if is_empty(now.document, mode):
+        yield Check("regression", "no worse than before", mode, None, None, 0, EMPTY)
+        return
     for path, watched in WATCHED.items():
         old, new = figure(before.mode(mode), path), figure(now.mode(mode), path)
         tolerance = tolerances.of(mode, path) or watched.tolerance

@@ -1,6 +1,9 @@
 """`ctxmode gate`, `ctxmode diff`, and the gate of the replaying commands: options, outputs, exit codes."""
 
+import csv
+import io
 import json
+import os
 import shutil
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
@@ -81,7 +84,7 @@ def test_nothing_to_check_has_a_hint(ctxmode: Ctxmode, here: Path) -> None:
     assert here.exists()
 
 
-def test_rules_of_the_file_hold(ctxmode: Ctxmode, here: Path) -> None:
+def test_rules_of_the_file_hold(ctxmode: Ctxmode, here: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rules and tolerances of ctxmode.toml are checked by every command that has results, and so is its snapshot."""
     (here / "ctxmode.toml").write_text('[gate]\nrules = ["zero.recall.in_context >= 0.5"]\n')
     assert ctxmode("gate", "main.json").code == 1
@@ -92,6 +95,9 @@ def test_rules_of_the_file_hold(ctxmode: Ctxmode, here: Path) -> None:
     assert ctxmode("gate", "main.json").err.startswith('error: ctxmode.toml: gate.tolerance: a tolerance names "recal"')
     (here / "ctxmode.toml").write_text('against = "main.json"\n')
     assert ctxmode("gate", "worse.json").code == 1
+    monkeypatch.setenv("CTXMODE_GATE", "invalid==0 tokens.p95<=1")
+    assert ctxmode("gate", "main.json", "--format", "csv").out.count("FAILED,rule,tokens.p95 <= 1,") == 4
+    monkeypatch.delenv("CTXMODE_GATE")
     (here / "ctxmode.toml").write_text("gate = [1]\n")
     assert ctxmode("compare", TALK).err == "error: ctxmode.toml: gate is a list, not a table\n"
     (here / "ctxmode.toml").write_text('[gate]\nrules = ["x"]\n')
@@ -196,3 +202,69 @@ def test_diff_refuses_other_data(ctxmode: Ctxmode, here: Path) -> None:
     allowed = ctxmode("diff", "main.json", "other.json", "--allow-different-data")
     assert allowed.code == 0
     assert "not the same data: the seed differ" in allowed.out
+
+
+# --- golden files and equal numbers ---
+
+RULES = (
+    "recall.in_context >= 0.5",
+    "summary.cost_usd.relative <= 1.0368",
+    "summary.recall.answered >= 0.5",
+    "invalid == 0",
+)
+GOLDEN_FORMS = {
+    "gate.piped.txt": ("gate", "worse", "--against", "main"),
+    "gate.md": ("gate", "worse", "--against", "main", "--format", "markdown"),
+    "gate.json": ("gate", "worse", "--against", "main", "--format", "json"),
+    "diff.piped.txt": ("diff", "main", "worse"),
+    "diff.md": ("diff", "main", "worse", "--format", "markdown"),
+}
+
+
+def rules(*names: str) -> list[str]:
+    return [argument for name in names for argument in ("--gate", name)]
+
+
+@pytest.mark.parametrize("name", GOLDEN_FORMS)
+def test_form_is_as_it_was(ctxmode: Ctxmode, here: Path, name: str) -> None:
+    """A report says the same in the same words until someone means it to change; UPDATE_GOLDEN=1 writes it anew."""
+    arguments = GOLDEN_FORMS[name]
+    written = ctxmode(*arguments, *(rules(*RULES) if arguments[0] == "gate" else [])).out
+    if os.environ.get("UPDATE_GOLDEN"):
+        (GOLDEN / name).write_text(written, encoding="utf-8", newline="")
+    assert written == (GOLDEN / name).read_text(encoding="utf-8")
+    assert here.exists()
+
+
+def test_every_form_says_the_same(ctxmode: Ctxmode, here: Path) -> None:
+    """Table, Markdown, CSV, JSON lines, JUnit and JSON have the same checks with the same verdicts and figures."""
+    gate = ("gate", "worse", "--against", "main", *rules(*RULES))
+    document = json.loads(ctxmode(*gate, "--format", "json", "-o", "gate.xml").out)
+    words = {True: "passed", False: "FAILED", None: "NOT EVALUATED"}
+    expected = {(check["mode"], check["rule"]): (words[check["passed"]], check["shown"]) for check in document["rules"]}
+    assert len(expected) == len(document["rules"]) == 4 * 11 + 2 + 4 * 2 - 4  # nothing is known of answers
+    for check in document["rules"]:
+        if check["kind"] == "rule" and check["passed"] is not None:
+            assert float(check["shown"]) == pytest.approx(check["value"], rel=1e-3)
+    sheet = csv.DictReader(io.StringIO(ctxmode(*gate, "--format", "csv").out))
+    assert {(row["mode"], row["rule"]): (row["verdict"], row["shown"]) for row in sheet} == expected
+    lines = map(json.loads, ctxmode(*gate, "--format", "jsonl").out.splitlines())
+    assert {(row["mode"], row["rule"]): (row["verdict"], row["shown"]) for row in lines} == expected
+    cells = (
+        [cell.strip().replace("\\", "") for cell in line.strip("| \n").split(" | ")]
+        for line in ctxmode(*gate, "--format", "markdown").out.splitlines()
+        if line.startswith(("| passed", "| FAILED", "| NOT"))
+    )
+    moved = {check: told for check, told in expected.items() if not told[1].endswith(" as before")}
+    assert {(mode, rule): (verdict, shown) for verdict, mode, rule, shown in cells} == moved
+    junit = {"failure": "FAILED", "error": "NOT EVALUATED", "system-out": "passed"}
+    cases = {
+        (suite.get("name"), case.get("name")): (junit[case[0].tag], case[0].get("message") or case[0].text)
+        for suite in ET.parse(here / "gate.xml").getroot()  # noqa: S314 - our own
+        for case in suite
+        if not case.get("classname").endswith(".conversation")
+    }
+    assert cases == expected
+    table = ctxmode(*gate).out
+    assert all(f"{verdict}: {mode}: {rule}: {shown}\n" in table for (mode, rule), (verdict, shown) in moved.items())
+    assert f"passed: {len(expected) - len(moved)} figures as before" in table

@@ -1,5 +1,6 @@
 """Finished runs read back: results, frames, conversations, and the bootstrap drawn again."""
 
+import itertools
 import json
 import shutil
 from decimal import Decimal
@@ -24,8 +25,8 @@ from ctxmode_cli.tokens.counter import TokenCounter
 COUNTER = TokenCounter.for_model("gpt-4o")
 TALK = Path(__file__).resolve().parents[1] / "golden" / "talk.jsonl"
 RESULTS = {"format": 1, "seed": 0, "data": {"conversations": 3}, "modes": {"full": {"requests": 33}}}
-FIGURE = Fraction(1, 2)
-"""Stands for any: an interval is read off the replicates, and takes it in."""
+FIGURES = Fraction(0), Fraction(10**6)
+"""Stand for any: an interval takes its figure in, so that one below all shows its upper end, and one above its lower end."""
 
 
 def made(folder: Path, **settings: Any) -> tuple[Totals, ByConversation]:
@@ -84,10 +85,10 @@ def test_the_bootstrap_is_drawn_again(run: tuple[Path, Totals, ByConversation]) 
     folder, totals, _ = run
     again = open_run(folder).replicates()
     assert again is not None
-    for mode in totals.modes:
-        for measure in MEASURES:
-            found, expected = (each.interval(mode, measure, FIGURE) for each in (again, totals.replicates))
-            assert found == (expected if expected is None else pytest.approx(expected, abs=1e-9)), (mode, measure)
+    assert totals.modes["summary"].summary_calls.count
+    for mode, measure, figure in itertools.product(totals.modes, MEASURES, FIGURES):
+        found, expected = (each.interval(mode, measure, figure) for each in (again, totals.replicates))
+        assert found == (expected if expected is None else pytest.approx(expected, abs=1e-9)), (mode, measure)
 
 
 def test_a_change_is_paired(run: tuple[Path, Totals, ByConversation], tmp_path: Path) -> None:

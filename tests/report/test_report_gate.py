@@ -1,8 +1,10 @@
 """The gate's rules and regressions: what passes, what fails, what cannot be told, and what is a mistake."""
 
+import json
 import math
 from decimal import Decimal
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,10 +13,12 @@ from hypothesis import strategies as st
 
 from ctxmode_cli.errors import CtxmodeError, ExitCode
 from ctxmode_cli.replay.by_conversation import ByConversation, FactScore
-from ctxmode_cli.report.gate import DIFFERENT_DATA, INDEPENDENT, SAME_DATA, GateSettings, judge
-from ctxmode_cli.report.gate_rules import PATHS, Rule, digits, figure, parse_rule
-from ctxmode_cli.report.snapshots import Snapshot, require_same_data
+from ctxmode_cli.replay.statistics import FIXED_POINT, Replicates, Sums
+from ctxmode_cli.report.gate import DIFFERENT_DATA, INDEPENDENT, PAIRED, SAME_DATA, GateSettings, judge
+from ctxmode_cli.report.gate_rules import COUNTS, PATHS, Rule, digits, figure, parse_rule
+from ctxmode_cli.report.snapshots import Snapshot, difference, require_same_data
 
+GOLDEN = Path(__file__).resolve().parents[1] / "golden"
 OK, FAILED, USAGE, UNKNOWN = ExitCode.OK, ExitCode.FAILED, ExitCode.USAGE, ExitCode.NOT_EVALUATED
 
 
@@ -209,6 +213,8 @@ REGRESSIONS = [
     (counted(cost_usd=None), {}, True, UNKNOWN),
     ({"modes": {"sliding": mode()}}, {}, True, UNKNOWN),  # nothing in common
     ({"modes": {"summary": mode(), "sliding": mode()}}, {}, True, OK),
+    ({"data": NOBODY}, {}, True, UNKNOWN),
+    (counted(requests=0), {}, True, UNKNOWN),
     (counted(tokens={"mean": 2300.0}, intervals={"tokens.mean": ranged(2300, 2250, 2350)}), {}, True, FAILED),
     (counted(tokens={"mean": 1000.0}, intervals={"tokens.mean": ranged(1000, 950, 1050)}), {}, True, OK),
     ({}, {"recall.in_contxt": 0.1}, True, USAGE),
@@ -304,12 +310,27 @@ def test_a_faulty_table_is_told(table: dict[str, Any], message: str) -> None:
     assert caught.value.where.startswith("ctxmode.toml: gate")
 
 
-def test_every_path_is_a_figure_of_a_real_document_or_unknown() -> None:
-    """Each known path reads a number off a part that has it."""
+def numbers(part: Any, path: str = "") -> set[str]:
+    """The paths of all numbers in a mode's part of format 1, what is listed case by case or by values left out."""
+    if isinstance(part, dict):
+        left_out = {"worst", "cases", "by"}
+        return set().union(*(numbers(value, f"{path}.{key}") for key, value in part.items() if key not in left_out))
+    return {path.removeprefix(".")} if isinstance(part, int | float) else set()
+
+
+def test_paths_are_those_of_a_real_document() -> None:
+    """Every number of a comparison can stand in a rule, and no rule can name what no comparison has."""
+    modes = json.loads((GOLDEN / "compare.json").read_text(encoding="utf-8"))["modes"]
+    found = set().union(*map(numbers, modes.values()))
+    assert found - set(PATHS) == set()
+    asked_for = {path for path in PATHS if "answered" in path} | {"cost_usd.per_day"}
+    known = found | asked_for | set(COUNTS)
+    unseen = {path for path in set(PATHS) - known if path.rpartition(".")[0] not in COUNTS}
+    # An object with a value is a figure by itself.
+    assert {path for path in unseen if f"{path}.value" not in found} == set()
     assert len(set(PATHS)) == len(PATHS)
-    for path in ("requests", "invalid", "recall.in_context", "tokens.p95", "harm.stale", "summary_calls.count"):
-        assert path in PATHS
-        assert figure(mode(), path) is not None
+    for part in modes.values():
+        assert all(figure(part, path) is not None for path in known - asked_for)
 
 
 # --- what is shown ---
@@ -360,6 +381,32 @@ def test_a_regression_says_what_was_found() -> None:
 # --- snapshots ---
 
 
+def drawn(*hits: int) -> Replicates:
+    """The bootstrap of the mode summary: of each conversation's ten facts, so many are in context."""
+    replicates = Replicates(seed=0)
+    nothing = Sums._make([0] * len(Sums._fields))
+    for number, count in enumerate(hits):
+        sums = nothing._replace(sessions=1, facts=10, in_context=count * FIXED_POINT)
+        replicates.add(str(number), {"summary": sums})
+    return replicates
+
+
+def test_run_folders_of_the_same_data_are_paired() -> None:
+    """Where every conversation loses a tenth of its facts, that is no chance, however far apart conversations are."""
+    before, now = (shifted(value=value, low=0.1, high=0.9)["modes"] for value in (0.5, 0.4))
+    rows = drawn(1, 5, 9), drawn(0, 4, 8)
+    snapshot, run = Snapshot(results(modes=before), None, rows[0]), Snapshot(results(modes=now), None, rows[1])
+    assert difference(run, snapshot, "summary", "recall.in_context") == pytest.approx((-0.1, -0.1, -0.1))
+    assert judge(run, GateSettings(), snapshot).code is FAILED
+    assert judge(run, GateSettings(), snapshot).notes == [PAIRED]
+    assert (
+        judge(Snapshot(run.document), GateSettings(), snapshot).code is OK
+    )  # not more than chance, as far as it knows
+    other = Snapshot(results(modes=now, seed=1), None, rows[1])
+    assert judge(other, GateSettings(), snapshot).code is OK
+    assert judge(other, GateSettings(), snapshot).notes == [DIFFERENT_DATA, INDEPENDENT]
+
+
 @pytest.mark.parametrize(
     ("changed", "named"),
     [
@@ -404,9 +451,9 @@ def kept(**conversations: dict[str, tuple[int, int]]) -> ByConversation:
     return found
 
 
-BEFORE = kept(a={"x": (2, 2), "y": (1, 1)}, b={"x": (1, 1)}, c={"x": (4, 2)}, d={"x": (1, 0)})
-NOW = kept(a={"x": (2, 1), "y": (1, 0)}, b={"x": (1, 0)}, c={"x": (2, 1)}, d={"x": (1, 1)}, e={"x": (1, 0)})
-"""a loses two facts, b one; c keeps its share; d gains one; e is new."""
+BEFORE = kept(b={"x": (2, 2), "y": (1, 1)}, a={"x": (1, 1)}, c={"x": (4, 2)}, d={"x": (1, 0)})
+NOW = kept(b={"x": (2, 1), "y": (1, 0)}, a={"x": (1, 0)}, c={"x": (2, 1)}, d={"x": (1, 1)}, e={"x": (1, 0)})
+"""b loses two facts, a one; c keeps its share; d gains one; e is new."""
 
 
 @pytest.mark.parametrize(
@@ -425,7 +472,7 @@ def test_conversations_that_lost_facts(tolerance: dict[str, Any], passed: bool |
     document = results(modes={"summary": mode()})
     settings = GateSettings.of({"tolerance": tolerance}, "f")
     verdict = judge(Snapshot(document, NOW), settings, Snapshot(document, BEFORE))
-    assert [(lost.conversation, lost.facts) for lost in verdict.lost] == [("a", ("x", "y")), ("b", ("x",))]
+    assert [(lost.conversation, lost.facts) for lost in verdict.lost] == [("b", ("x", "y")), ("a", ("x",))]
     found = [check for check in verdict.checks if check.kind == "conversations"]
     assert [check.passed for check in found] == ([] if passed is None else [passed])
     assert all(check.shown == "2 of 4 labelled conversations" for check in found)

@@ -15,6 +15,7 @@ PASSED = Check("rule", "invalid == 0", "full", True, 0, 0, "0")
 FAILED = Check("rule", "recall.in_context >= 0.85", "summary", False, 0.84996, 0.85, "0.84996")
 UNKNOWN = Check("rule", "cost_usd.per_day <= 5", "summary", None, None, 5, "it is null")
 SAME = Check("regression", "tokens.mean no worse than before by more than 2%", "full", True, 0, 20.5, "10 as before")
+CHANCE = SAME._replace(value=30, shown="40 against 10, worse by 30; that may be chance")
 LOST = [LostFacts("summary", f"talk {number}", ("a", "b")) for number in range(12)]
 VERDICT = Verdict([PASSED, FAILED, UNKNOWN, SAME, SAME], LOST, ["what is assumed"])
 
@@ -58,6 +59,7 @@ def test_every_form_has_every_check() -> None:
     ("checks", "answer"),
     [
         ([PASSED], "gate passed: 1 check: 1 passed"),
+        ([CHANCE], "gate passed: 1 check: 1 passed (1 figure worse than the tolerance, which may be chance)"),
         ([PASSED, UNKNOWN], "gate NOT EVALUATED: 2 checks: 1 passed, 1 could not be evaluated"),
         ([FAILED, PASSED, UNKNOWN], "gate FAILED: 3 checks: 1 passed, 1 failed, 1 could not be evaluated"),
     ],
@@ -101,6 +103,8 @@ def test_a_comparison_tells_its_gate(build) -> None:  # noqa: ANN001 - a fixture
     assert lines[-1] == as_table(plain).splitlines()[-1]
     assert [line for line in lines if line.startswith(("FAILED", "NOT EVALUATED"))] == TABLE.splitlines()[1:3]
     assert "gate: what is assumed" in lines
+    chance = build(full=(10, 1000), changed={"gate": Verdict([SAME, CHANCE])})
+    assert f"passed: full: {CHANCE.rule}: {CHANCE.shown}\ngate passed: 2 checks" in as_table(chance)
     assert "- FAILED: summary: recall.in\\_context \\>= 0.85: 0.84996\n" in as_markdown(gated)
     assert json.loads(as_json(gated))["gate"]["rules"][1] == FAILED._asdict()
     assert json.loads(as_json(plain))["gate"] is None
