@@ -1,12 +1,14 @@
 """The gate as the commands have it: what file and command line ask for, and how its verdict is told."""
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Self
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Self
 
 from ctxmode_cli.commands.config_file import ConfigFile
 from ctxmode_cli.commands.console import note
+from ctxmode_cli.commands.options import ReplayOptions
+from ctxmode_cli.conversation.streams import file_sha256
 from ctxmode_cli.errors import ExitCode
 from ctxmode_cli.replay.results import Comparison
 from ctxmode_cli.replay.stored import Run, open_run
@@ -69,6 +71,30 @@ class Gate:
         """Whether it takes each conversation, and not only totals."""
         return self.against is not None and self.against.run is not None
 
+    def refuse_other_data(self, inputs: Sequence[str], options: ReplayOptions) -> None:
+        """Tell before a long run what can be known then: that its data is not the snapshot's.
+
+        Args:
+            inputs: The files that are about to be read; none for the built-in sessions.
+            options: What is chosen of them.
+
+        Raises:
+            CtxmodeError: It is not, and that is not wanted.
+        """
+        if self.against is None:
+            return
+        before = self.against.results
+        digests = [file_sha256(path) for path in inputs]
+        is_known = bool(inputs) and None not in digests
+        sources = [{"sha256": digest} for digest in digests] if is_known else before["data"].get("sources")
+        planned = {"seed": options.seed, "selection": asdict(options.selection)}
+        self._refuse(planned | {"data": {**before["data"], "sources": sources}})
+
+    def _refuse(self, now: Mapping[str, Any]) -> None:
+        if self.against is not None:
+            where, allowed = str(self.against.path), self.allow_different_data
+            require_same_data(now, self.against.results, where=where, allow_different=allowed)
+
     def judge(self, now: Snapshot) -> Verdict:
         """What it says of a run.
 
@@ -77,10 +103,8 @@ class Gate:
         """
         if self.against is None:
             return judge(now, self.settings)
-        before = self.against
-        where = str(before.path)
-        require_same_data(now.document, before.results, where=where, allow_different=self.allow_different_data)
-        return judge(now, self.settings, snapshot_of(before))
+        self._refuse(now.document)
+        return judge(now, self.settings, snapshot_of(self.against))
 
     def judged(self, comparison: Comparison) -> Comparison:
         """A comparison with what it says of it, where there is anything to check.

@@ -50,6 +50,7 @@ def replay_and_report(
     wiring = Wiring.of(modes, baseline, settings, options)
     gate = Gate.of(settings.file, options.gate, options.against, allow_different_data=options.allow_different_data)
     source = Source(data, options)
+    gate.refuse_other_data(source.inputs, options)
     audit = [options.audit] if options.audit else []
     refuse_inputs([*source.inputs, *gate.inputs], [*(options.output or ()), *audit])
     with ExitStack() as stack:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from math import isfinite
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -120,11 +121,17 @@ def _results(path: Path) -> Mapping[str, Any]:
     return document
 
 
+def _finite(digits: str) -> float | None:
+    """A number of a file; what no figure can be is unknown, as null is, and so are NaN and Infinity."""
+    number = float(digits)
+    return number if isfinite(number) else None
+
+
 def _object(path: Path) -> dict[str, Any]:
     with system_errors("the results cannot be read", where=str(path)):
         data = path.read_bytes()
     try:
-        value = json.loads(data)
+        value = json.loads(data, parse_constant=lambda _: None, parse_float=_finite)
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):

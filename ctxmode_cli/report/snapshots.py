@@ -92,13 +92,16 @@ def differing_data(now: Mapping[str, Any], before: Mapping[str, Any]) -> list[st
 
 
 def _data_of(document: Mapping[str, Any]) -> dict[str, Any]:
-    sources = document["data"].get("sources") or ()
-    selection = document.get("selection") or {}
+    sources, selection = document["data"].get("sources"), document.get("selection")
+    listed_sources = sources if isinstance(sources, list) else []
+    chosen = selection if isinstance(selection, Mapping) else {}
     return {
-        "the digests of the inputs": sorted(str(source.get("sha256")) for source in sources),
+        "the digests of the inputs": sorted(
+            str(source.get("sha256")) for source in listed_sources if isinstance(source, Mapping)
+        ),
         "the records skipped": document["data"].get("skipped"),
         "the seed": document.get("seed"),
-        **{f"--{name}": selection.get(name) for name in ("limit", "sample", "probes")},
+        **{f"--{name}": chosen.get(name) for name in ("limit", "sample", "probes")},
     }
 
 

@@ -169,6 +169,14 @@ def test_a_snapshot_of_other_data_is_refused(ctxmode: Ctxmode, here: Path) -> No
             f"error: main.json: the two runs have different data: not the same are {named}"
         )
         assert not (here / "refused.json").exists()
+        assert "replaying" not in ctxmode("compare", *arguments, "--against", "main.json", "-v").err
+    # Of the built-in sessions that is known only when all are made.
+    document = json.loads((here / "main.json").read_text())
+    (here / "two.json").write_text(json.dumps(document | {"selection": document["selection"] | {"limit": 2}}))
+    late = ctxmode("compare", "--limit", "2", "-v", "--against", "two.json", "-o", "refused.json")
+    assert (late.code, late.out, (here / "refused.json").exists()) == (2, "", False)
+    assert late.err.startswith("replaying 200 built-in sessions")
+    assert "not the same are the digests of the inputs" in late.err
     allowed = ctxmode("compare", str(other), *SETTINGS, "--against", "main.json", "--allow-different-data")
     assert allowed.code == 0
     assert "gate: the data is not the same, so differences tell of the data, too" in allowed.out

@@ -137,6 +137,13 @@ def test_what_is_no_result_is_refused(tmp_path: Path, content: str, message: str
     assert caught.value.hint
 
 
+def test_what_no_figure_can_be_is_unknown(tmp_path: Path) -> None:
+    """NaN and numbers without end are read as null, so that no gate compares them."""
+    path = tmp_path / "results.json"
+    path.write_text('{"format": 1, "data": {}, "modes": {"full": {"tokens": [NaN, Infinity, -Infinity, 1e999, 2.5]}}}')
+    assert open_run(path).results["modes"]["full"] == {"tokens": [None, None, None, None, 2.5]}
+
+
 def test_what_is_missing_is_told(run: tuple[Path, Totals, ByConversation], tmp_path: Path) -> None:
     """A folder without its files, a results file without rows, and a damaged table are errors with a place."""
     with pytest.raises(CtxmodeError, match=r"run\.json: the results cannot be read: No such file"):

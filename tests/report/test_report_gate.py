@@ -14,8 +14,12 @@ from hypothesis import strategies as st
 from ctxmode_cli.errors import CtxmodeError, ExitCode
 from ctxmode_cli.replay.by_conversation import ByConversation, FactScore
 from ctxmode_cli.replay.statistics import FIXED_POINT, Replicates, Sums
+from ctxmode_cli.report.diff import diff
+from ctxmode_cli.report.diff_formats import DIFF_FORMATS
 from ctxmode_cli.report.gate import DIFFERENT_DATA, INDEPENDENT, PAIRED, SAME_DATA, GateSettings, judge
+from ctxmode_cli.report.gate_formats import GATE_FORMATS
 from ctxmode_cli.report.gate_rules import COUNTS, PATHS, Rule, digits, figure, parse_rule
+from ctxmode_cli.report.junit import as_junit
 from ctxmode_cli.report.snapshots import Snapshot, difference, require_same_data
 
 GOLDEN = Path(__file__).resolve().parents[1] / "golden"
@@ -376,6 +380,45 @@ def test_a_regression_says_what_was_found() -> None:
         "0.6 against 0.85, worse by 0.25; the 95 % interval of the difference, -0.3207 to -0.1793, does not take in 0"
     )
     assert (check.value, check.limit) == (0.25, 0.01)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(max_size=3), inner, max_size=2),
+    max_leaves=4,
+)
+
+
+def spoilt(data: st.DataObject, value: Any) -> Any:
+    """A document in which something may be anything, down to a part of a mode."""
+    if not isinstance(value, dict) or not value or data.draw(st.integers(0, 3)) == 0:
+        return data.draw(JSON)
+    key = data.draw(st.sampled_from(sorted(value)))
+    return value | {key: spoilt(data, value[key])}
+
+
+@given(data=st.data())
+def test_no_results_break_the_gate(data: st.DataObject) -> None:
+    """Whatever stands where a figure should, the gate and the difference come to an end."""
+    documents = [results(), results()]
+    for document in documents:
+        key = data.draw(st.sampled_from(["seed", "selection", "data", "modes"]))
+        if key == "modes":
+            document["modes"]["summary"] = mode() | {"recall": spoilt(data, mode()["recall"])}
+            document["modes"]["full"] = {
+                name: spoilt(data, part) if data.draw(st.booleans()) else part for name, part in mode().items()
+            }
+        elif key == "data":
+            document["data"] = {name: spoilt(data, part) for name, part in results()["data"].items()}
+        else:
+            document[key] = data.draw(JSON)
+    one, other = map(Snapshot, documents)
+    settings = GateSettings.of({}, "", ["recall.in_context >= 0.5", "invalid == 0", "harm.stale < 1", "requests > 0"])
+    verdict = judge(one, settings, other)
+    assert verdict.code in {OK, FAILED, UNKNOWN}
+    assert all(form(verdict) for form in GATE_FORMATS.values())
+    assert as_junit(documents[0]["modes"], verdict)
+    assert all(form(diff(other, one)) for form in DIFF_FORMATS.values())
 
 
 # --- snapshots ---
