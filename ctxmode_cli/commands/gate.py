@@ -28,8 +28,9 @@ def gate(
 ) -> None:
     """Check the results of a run by rules, and against those of an earlier one.
 
-    Rules and tolerances also come from [gate] in ctxmode.toml. Exits with 1 where a check fails, with 3 where none
-    does and one cannot be evaluated.
+    Rules and tolerances also come from the table gate of ctxmode.toml.
+
+    Exits with 1 where a check fails, with 3 where one cannot be evaluated.
 
     Example: ctxmode gate results.json --gate "summary.recall.in_context >= 0.85" --against main/results.json
     """

@@ -100,7 +100,8 @@ def judge(now: Snapshot, settings: GateSettings, before: Snapshot | None = None)
         settings: What is to be checked.
         before: The run that it is to be no worse than.
     """
-    checks = [check for rule in settings.rules for check in check_rule(rule, now.document)]
+    # Each once: a rule for every mode and one for a single mode may say the same.
+    checks = list(dict.fromkeys(check for rule in settings.rules for check in check_rule(rule, now.document)))
     if before is None:
         return Verdict(checks)
     modes = common_modes(now, before)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxmode_cli.errors import CtxmodeError, ExitCode
@@ -158,9 +158,9 @@ RULES = [
 def code(rules: list[str], document: dict[str, Any], before: dict[str, Any] | None = None, **table: Any) -> ExitCode:
     """How a command with this gate ends."""
     try:
-        settings = GateSettings.of(table, "ctxmode.toml", rules)
+        asked = GateSettings.of(table, "ctxmode.toml", rules)
         snapshot = None if before is None else Snapshot(before)
-        return judge(Snapshot(document), settings, snapshot).code
+        return judge(Snapshot(document), asked, snapshot).code
     except CtxmodeError:
         return USAGE
 
@@ -290,8 +290,10 @@ def test_an_unknown_mode_has_a_suggestion() -> None:
 
 def test_rules_of_file_and_command_line_add_up() -> None:
     """Rules come from both, each once, the file's first."""
-    settings = GateSettings.of({"rules": ["invalid == 0", "trimmed <= 5"]}, "f", ["requests > 1", "invalid == 0"])
-    assert [rule.path for rule in settings.rules] == ["invalid", "trimmed", "requests"]
+    asked = GateSettings.of({"rules": ["invalid == 0", "trimmed <= 5"]}, "f", ["requests > 1", "invalid == 0"])
+    assert [rule.path for rule in asked.rules] == ["invalid", "trimmed", "requests"]
+    twice = GateSettings.of({}, "", ["invalid == 0", "summary.invalid == 0"])
+    assert [check.mode for check in judge(Snapshot(results()), twice).checks] == ["full", "summary"]
 
 
 @pytest.mark.parametrize(
@@ -397,6 +399,7 @@ def spoilt(data: st.DataObject, value: Any) -> Any:
     return value | {key: spoilt(data, value[key])}
 
 
+@settings(max_examples=50)
 @given(data=st.data())
 def test_no_results_break_the_gate(data: st.DataObject) -> None:
     """Whatever stands where a figure should, the gate and the difference come to an end."""
@@ -413,8 +416,8 @@ def test_no_results_break_the_gate(data: st.DataObject) -> None:
         else:
             document[key] = data.draw(JSON)
     one, other = map(Snapshot, documents)
-    settings = GateSettings.of({}, "", ["recall.in_context >= 0.5", "invalid == 0", "harm.stale < 1", "requests > 0"])
-    verdict = judge(one, settings, other)
+    asked = GateSettings.of({}, "", ["recall.in_context >= 0.5", "invalid == 0", "harm.stale < 1", "requests > 0"])
+    verdict = judge(one, asked, other)
     assert verdict.code in {OK, FAILED, UNKNOWN}
     assert all(form(verdict) for form in GATE_FORMATS.values())
     assert as_junit(documents[0]["modes"], verdict)
@@ -513,8 +516,8 @@ NOW = kept(b={"x": (2, 1), "y": (1, 0)}, a={"x": (1, 0)}, c={"x": (2, 1)}, d={"x
 def test_conversations_that_lost_facts(tolerance: dict[str, Any], passed: bool | None) -> None:
     """They are listed, most facts first, and fail the gate only where a tolerance for them is set."""
     document = results(modes={"summary": mode()})
-    settings = GateSettings.of({"tolerance": tolerance}, "f")
-    verdict = judge(Snapshot(document, NOW), settings, Snapshot(document, BEFORE))
+    asked = GateSettings.of({"tolerance": tolerance}, "f")
+    verdict = judge(Snapshot(document, NOW), asked, Snapshot(document, BEFORE))
     assert [(lost.conversation, lost.facts) for lost in verdict.lost] == [("b", ("x", "y")), ("a", ("x",))]
     found = [check for check in verdict.checks if check.kind == "conversations"]
     assert [check.passed for check in found] == ([] if passed is None else [passed])
