@@ -37,8 +37,7 @@ def gate(
     from ctxmode_cli.commands.gating import Gate, snapshot_of, tell_verdict
     from ctxmode_cli.commands.outputs import open_outputs, refuse_inputs
     from ctxmode_cli.replay.stored import open_run
-    from ctxmode_cli.report.formats import EXTENSIONS
-    from ctxmode_cli.report.gate_formats import GATE_FORMATS, gate_table
+    from ctxmode_cli.report.gate_formats import GATE_EXTENSIONS, GATE_FORMATS, gate_table
     from ctxmode_cli.report.junit import as_junit
 
     asked = Gate.of(cast("ConfigFile", config), rules, against, allow_different_data=allow_different_data)
@@ -48,7 +47,7 @@ def gate(
     run = open_run(results)
     refuse_inputs([results, *asked.inputs], files or ())
     with ExitStack() as stack:
-        outputs = open_outputs(files or (), stack, {**EXTENSIONS, ".xml": "junit"})
+        outputs = open_outputs(files or (), stack, GATE_EXTENSIONS)
         now = snapshot_of(run)
         verdict = asked.judge(now)
         junit = partial(as_junit, run.results["modes"], conversations=now.conversations)

@@ -70,6 +70,8 @@ GATE_FORMATS: dict[str, Callable[[Verdict], str]] = {
     "csv": gate_csv,
     "markdown": gate_markdown,
 }
+GATE_EXTENSIONS = {".json": "json", ".jsonl": "jsonl", ".csv": "csv", ".md": "markdown", ".xml": "junit"}
+"""Which format `-o FILE` writes; JUnit takes more than the verdict (`junit.as_junit`)."""
 
 
 def annotations(verdict: Verdict) -> Iterator[str]:
