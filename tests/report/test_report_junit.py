@@ -4,7 +4,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import xmlschema
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ctxmode_cli.replay.by_conversation import ByConversation, FactScore
@@ -98,6 +98,7 @@ def test_hostile_text_is_text() -> None:
     assert text.count(shown.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")) >= 3
 
 
+@settings(deadline=None)
 @given(text=st.text(max_size=20))
 def test_any_text_is_valid_xml(text: str) -> None:
     """No name of a conversation or a fact breaks the file."""
