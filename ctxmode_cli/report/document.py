@@ -10,6 +10,7 @@ from ctxmode_cli.replay.breakdown import Axis, Breakdown, WorstCase
 from ctxmode_cli.replay.harm_totals import HarmTotals
 from ctxmode_cli.replay.results import Comparison, DataTotals, Histogram, ModeTotals
 from ctxmode_cli.replay.statistics import MEASURES
+from ctxmode_cli.replay.turns import TurnPoint
 from ctxmode_cli.report.answer import answer
 from ctxmode_cli.report.notes import notes, null_notes
 from ctxmode_cli.report.rows import as_float
@@ -20,6 +21,7 @@ from ctxmode_cli.simulate.latency import LatencyProfile
 
 FORMAT = 1
 MILLION = 1_000_000
+_PERCENTS = (*range(5, 100, 5), 99, 100)
 
 
 def document(comparison: Comparison) -> dict[str, Any]:
@@ -40,6 +42,10 @@ def document(comparison: Comparison) -> dict[str, Any]:
         "notes": [*notes(comparison), *null_notes(comparison)],
         "data": _data(comparison.data, comparison),
         "modes": {name: _mode(totals, name, comparison) for name, totals in comparison.modes.items()},
+        "break_even": [
+            {"mode": pair.mode, "than": pair.than, "from_turn": pair.cached, "from_turn_uncached": pair.uncached}
+            for pair in comparison.break_evens()
+        ],
         "differences": {name: _differences(name, comparison) for name in comparison.others},
         "gate": None,
         "answer": answer(comparison),
@@ -85,6 +91,7 @@ def _mode(totals: ModeTotals, name: str, comparison: Comparison) -> dict[str, An
         "intervals": {measure: _figure(measure, name, comparison) for measure in MEASURES},
         "harm": _harm(name, comparison),
         "summary_calls": asdict(totals.summary_calls),
+        "by_turn": [_turn(point) for point in comparison.by_turn(name)],
     }
 
 
@@ -171,8 +178,24 @@ def _latency(latency_ms: Histogram, comparison: Comparison) -> dict[str, Any] | 
     mean = latency_ms.mean
     if mean is None:
         return None
-    percentiles = {f"p{percent}": (latency_ms.percentile(percent) or 0) / 1000 for percent in (50, 95, 99)}
-    return {"mean": float(mean / 1000), **percentiles, "profile": comparison.simulation.profile.name}
+    percentiles = {percent: ms / 1000 for percent, ms in zip(_PERCENTS, latency_ms.percentiles(_PERCENTS), strict=True)}
+    return {
+        "mean": float(mean / 1000),
+        **{f"p{percent}": percentiles[percent] for percent in (50, 95, 99)},
+        "percentiles": {str(percent): value for percent, value in percentiles.items()},
+        "profile": comparison.simulation.profile.name,
+    }
+
+
+def _turn(point: TurnPoint) -> dict[str, Any]:
+    """USD a session of so many turns."""
+    return {
+        "turns": point.turns,
+        "sessions": point.sessions,
+        "tokens_mean": as_float(point.tokens_mean),
+        "cost_usd": as_float(point.cost),
+        "cost_uncached_usd": as_float(point.cost_uncached),
+    }
 
 
 def _cost(name: str, comparison: Comparison) -> dict[str, Any] | None:

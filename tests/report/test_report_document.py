@@ -37,14 +37,14 @@ def priced(model: Provider, summarizer: Provider) -> dict[str, Any]:
 
 TOP = {
     "format", "version", "baseline", "model", "encoding", "seed", "selection", "settings", "prices", "notes", "data", "modes",
-    "differences", "gate", "answer",
+    "break_even", "differences", "gate", "answer",
 }  # fmt: skip
 DATA = {
     "conversations", "requests", "open_requests", "facts", "probes", "unprobed", "skipped", "record_faults", "sources",
 }  # fmt: skip
 MODE = {
     "requests", "unsendable", "invalid", "trimmed", "tokens", "cached_tokens", "latency_s", "cost_usd", "recall",
-    "harm", "summary_calls",
+    "harm", "summary_calls", "by_turn",
 }  # fmt: skip
 
 
@@ -69,7 +69,7 @@ def test_every_promised_name_is_there(build: Build) -> None:
         assert set(part["intervals"]) == MEASURES
         assert set(part["recall"]["in_context"]) == {"value", "low", "high"}
         assert set(part["cached_tokens"]) == {"mean", "total", "share"}
-        assert set(part["latency_s"]) == {"mean", "p50", "p95", "p99", "profile"}
+        assert set(part["latency_s"]) == {"mean", "p50", "p95", "p99", "percentiles", "profile"}
         assert set(part["cost_usd"]) == {
             "total", "total_uncached", "summary_calls", "per_request", "per_session", "per_day", "relative",
             "relative_uncached", "per_session_uncached",
@@ -97,9 +97,11 @@ def test_costs_and_times_by_hand(build: Build) -> None:
         "per_session": 0.0010575, "per_session_uncached": 0.001125, "per_day": 0.0031725, "relative": 2115 / 5100, "relative_uncached": 0.3,
     }  # fmt: skip
     assert report["modes"]["full"]["cached_tokens"] == {"mean": 500.0, "total": 1000, "share": 0.5}
+    percentiles = report["modes"]["full"]["latency_s"].pop("percentiles")
     assert report["modes"]["full"]["latency_s"] == {
         "mean": 1.0, "p50": 0.7, "p95": 1.3, "p99": 1.3, "profile": "made-up",
     }  # fmt: skip
+    assert percentiles == {str(percent): 0.7 if percent <= 50 else 1.3 for percent in (*range(5, 100, 5), 99, 100)}
 
 
 def test_what_the_figures_rest_on(build: Build) -> None:
