@@ -4,7 +4,7 @@ import platform
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -22,11 +22,13 @@ from ctxmode_cli.errors import ExitCode
 from ctxmode_cli.replay.audit import audit_lines
 from ctxmode_cli.replay.results import Comparison
 from ctxmode_cli.replay.run import run
-from ctxmode_cli.replay.session import SessionReplay
+from ctxmode_cli.replay.session import Replay, SessionReplay
 from ctxmode_cli.report.formats import EXTENSIONS, FORMATS, as_json
-from ctxmode_cli.report.html.page import require_html
 from ctxmode_cli.report.table import as_table
 from ctxmode_cli.report.words import listed
+
+if TYPE_CHECKING:  # pages are made where somebody asks for one
+    from ctxmode_cli.report.html.cases import Cases
 
 
 def replay_and_report(
@@ -51,8 +53,8 @@ def replay_and_report(
     refuse_inputs(source.inputs, [*(options.output or ()), *audit])
     with ExitStack() as stack:
         outputs = open_outputs(options.output or (), stack, EXTENSIONS, wiring.simulation)
-        if any(file.format == "html" for file in outputs.files):
-            require_html()
+        replay = wiring.replay()
+        cases = _cases(replay) if any(file.format == "html" for file in outputs.files) else None
         audits = open_outputs(audit, stack, {".jsonl": "jsonl"}).files
 
         def keep(session: SessionReplay) -> None:
@@ -60,6 +62,8 @@ def replay_and_report(
                 folder.add(session)
             for file in audits:
                 file.append(audit_lines(session))
+            if cases is not None:
+                cases.add(session)
 
         announce(source.description, modes, settings, options)
         live = wiring.live
@@ -67,7 +71,7 @@ def replay_and_report(
             live.announce()
         concurrency = options.llm_concurrency if live else 1
         with closing(progress(source.conversations(), quiet=options.quiet)) as conversations:
-            totals = run(conversations, wiring.replay(), keep=keep, reject=source.reject, concurrency=concurrency)
+            totals = run(conversations, replay, keep=keep, reject=source.reject, concurrency=concurrency)
         if live and not options.quiet:
             live.tell()
         source.check_some_left(totals.data.conversations)
@@ -76,10 +80,32 @@ def replay_and_report(
         for folder in outputs.folders:
             folder.finish(as_json(comparison), _made_with(comparison, settings.file))
         for file in outputs.files:
-            file.write(FORMATS[file.format](comparison))
+            file.write(_written(comparison, file.format, cases))
     _print(comparison, options.format)
     if tell_not_evaluated(comparison, options):
         raise typer.Exit(ExitCode.NOT_EVALUATED)
+
+
+def _cases(replay: Replay) -> "Cases":
+    """Where a page's worst conversations are kept.
+
+    Raises:
+        CtxmodeError: The libraries are missing that a page takes.
+    """
+    from ctxmode_cli.report.html.cases import Cases
+    from ctxmode_cli.report.html.page import require_html
+
+    require_html()
+    return Cases(replay)
+
+
+def _written(comparison: Comparison, form: str, cases: "Cases | None") -> str:
+    """The comparison as it goes into a file; a page has conversations too, which the comparison has not."""
+    if cases is None or form != "html":
+        return FORMATS[form](comparison)
+    from ctxmode_cli.report.html.page import as_html
+
+    return as_html(comparison, cases.by_mode)
 
 
 def tell_not_evaluated(comparison: Comparison, options: ReplayOptions) -> bool:

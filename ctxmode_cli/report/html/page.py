@@ -1,7 +1,7 @@
 """The page: one file that asks for nothing else, put together from a comparison."""
 
 from base64 import b64encode
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -13,6 +13,7 @@ from ctxmode_cli.replay.results import Comparison
 from ctxmode_cli.report.answer import answer
 from ctxmode_cli.report.document import document
 from ctxmode_cli.report.formats import to_json
+from ctxmode_cli.report.html.cases import Case
 from ctxmode_cli.report.html.charts import charts
 from ctxmode_cli.report.html.drawing import script, svg
 from ctxmode_cli.report.html.tables import Table
@@ -39,8 +40,12 @@ def require_html() -> None:
         raise CtxmodeError(message, hint='pip install "ctxmode[html]"') from error
 
 
-def as_html(comparison: Comparison) -> str:
+def as_html(comparison: Comparison, cases: Mapping[str, Sequence[Case]] | None = None) -> str:
     """The whole page.
+
+    Args:
+        comparison: What it tells.
+        cases: By mode, the conversations that it does worst by (`Cases.by_mode`).
 
     Raises:
         CtxmodeError: The extra `html` is not installed.
@@ -60,6 +65,7 @@ def as_html(comparison: Comparison) -> str:
         answer=answer(comparison),
         table=Table.of_columns(columns_of(rows), rows),
         charts=[(chart, _as_it_is(svg(chart.spec, chart.name))) for chart in found],
+        cases={mode: found for mode, found in (cases or {}).items() if found},
         notes=notes(comparison),
     )
 
