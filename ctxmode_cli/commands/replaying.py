@@ -28,7 +28,7 @@ from ctxmode_cli.report.table import as_table
 from ctxmode_cli.report.words import listed
 
 if TYPE_CHECKING:  # pages are made where somebody asks for one
-    from ctxmode_cli.report.html.cases import Cases
+    from ctxmode_cli.report.html.kept import Kept
 
 
 def replay_and_report(
@@ -54,7 +54,7 @@ def replay_and_report(
     with ExitStack() as stack:
         outputs = open_outputs(options.output or (), stack, EXTENSIONS, wiring.simulation)
         replay = wiring.replay()
-        cases = _cases(replay) if any(file.format == "html" for file in outputs.files) else None
+        kept = _kept(replay) if any(file.format == "html" for file in outputs.files) else None
         audits = open_outputs(audit, stack, {".jsonl": "jsonl"}).files
 
         def keep(session: SessionReplay) -> None:
@@ -62,8 +62,8 @@ def replay_and_report(
                 folder.add(session)
             for file in audits:
                 file.append(audit_lines(session))
-            if cases is not None:
-                cases.add(session)
+            if kept is not None:
+                kept.add(session)
 
         announce(source.description, modes, settings, options)
         live = wiring.live
@@ -80,32 +80,32 @@ def replay_and_report(
         for folder in outputs.folders:
             folder.finish(as_json(comparison), _made_with(comparison, settings.file))
         for file in outputs.files:
-            file.write(_written(comparison, file.format, cases))
+            file.write(_written(comparison, file.format, kept))
     _print(comparison, options.format)
     if tell_not_evaluated(comparison, options):
         raise typer.Exit(ExitCode.NOT_EVALUATED)
 
 
-def _cases(replay: Replay) -> "Cases":
-    """Where a page's worst conversations are kept.
+def _kept(replay: Replay) -> "Kept":
+    """Where a page's conversations are kept.
 
     Raises:
         CtxmodeError: The libraries are missing that a page takes.
     """
-    from ctxmode_cli.report.html.cases import Cases
+    from ctxmode_cli.report.html.kept import Kept
     from ctxmode_cli.report.html.page import require_html
 
     require_html()
-    return Cases(replay)
+    return Kept(replay)
 
 
-def _written(comparison: Comparison, form: str, cases: "Cases | None") -> str:
+def _written(comparison: Comparison, form: str, kept: "Kept | None") -> str:
     """The comparison as it goes into a file; a page has conversations too, which the comparison has not."""
-    if cases is None or form != "html":
+    if kept is None or form != "html":
         return FORMATS[form](comparison)
     from ctxmode_cli.report.html.page import as_html
 
-    return as_html(comparison, cases.by_mode)
+    return as_html(comparison, kept)
 
 
 def tell_not_evaluated(comparison: Comparison, options: ReplayOptions) -> bool:

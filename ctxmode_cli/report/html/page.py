@@ -1,7 +1,7 @@
 """The page: one file that asks for nothing else, put together from a comparison."""
 
 from base64 import b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -13,9 +13,9 @@ from ctxmode_cli.replay.results import Comparison
 from ctxmode_cli.report.answer import answer
 from ctxmode_cli.report.document import document
 from ctxmode_cli.report.formats import to_json
-from ctxmode_cli.report.html.cases import Case
 from ctxmode_cli.report.html.charts import charts
 from ctxmode_cli.report.html.drawing import script, svg
+from ctxmode_cli.report.html.kept import Kept
 from ctxmode_cli.report.html.tables import Table
 from ctxmode_cli.report.notes import notes
 from ctxmode_cli.report.rows import columns_of, table_rows
@@ -24,6 +24,16 @@ from ctxmode_cli.report.visible import visible
 
 if TYPE_CHECKING:  # the extra's libraries may not be there, and are loaded when a page is made
     from jinja2 import Environment
+
+_SLIDERS = {
+    "window": "Window",
+    "reserved": "Reserved for the reply",
+    "system": "System messages and tools, at most",
+    "input": "Current input, at most",
+    "history": "History, at most",
+    "documents": "Chunks of documents, at most",
+}
+"""Of the budget, by the names that its script knows."""
 
 
 def require_html() -> None:
@@ -40,12 +50,12 @@ def require_html() -> None:
         raise CtxmodeError(message, hint='pip install "ctxmode[html]"') from error
 
 
-def as_html(comparison: Comparison, cases: Mapping[str, Sequence[Case]] | None = None) -> str:
+def as_html(comparison: Comparison, kept: Kept | None = None) -> str:
     """The whole page.
 
     Args:
         comparison: What it tells.
-        cases: By mode, the conversations that it does worst by (`Cases.by_mode`).
+        kept: What was kept of single conversations; None where nothing was, and the page has none.
 
     Raises:
         CtxmodeError: The extra `html` is not installed.
@@ -53,19 +63,23 @@ def as_html(comparison: Comparison, cases: Mapping[str, Sequence[Case]] | None =
     require_html()
     found = charts(document(comparison))
     rows = table_rows(comparison)
-    style, scripts = _asset("page.css"), [script(), _asset("charts.js")]
+    offers = [] if kept is None else [offer.data for offer in kept.offers.found]
+    data = {"charts": {chart.name: chart.spec for chart in found}, "budget": offers}
+    style, scripts = _asset("page.css"), [script(), _asset("charts.js"), _asset("budget.js")]
     page = _environment().get_template("page.html")
     return page.render(
         version=__version__,
         policy=_policy(style, scripts),
         style=_as_it_is(style),
         scripts=[_as_it_is(text) for text in scripts],
-        data=_as_it_is(_inert(to_json({"charts": {chart.name: chart.spec for chart in found}}, indent=None))),
+        data=_as_it_is(_inert(to_json(data, indent=None))),
         heading=heading(comparison),
         answer=answer(comparison),
         table=Table.of_columns(columns_of(rows), rows),
         charts=[(chart, _as_it_is(svg(chart.spec, chart.name))) for chart in found],
-        cases={mode: found for mode, found in (cases or {}).items() if found},
+        sliders=_SLIDERS.items(),
+        has_budget=bool(offers),
+        cases={} if kept is None else {mode: worst for mode, worst in kept.cases.by_mode.items() if worst},
         notes=notes(comparison),
     )
 
