@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 from ctxmode_cli.replay.breakdown import AGES, BANDS
 from ctxmode_cli.report.html.tables import Table
 from ctxmode_cli.report.ranking import front
+from ctxmode_cli.report.visible import visible
 from ctxmode_cli.report.words import counted, percent, seconds, usd
 
 Document = Mapping[str, Any]
@@ -75,8 +76,16 @@ def charts(document: Document) -> list[Chart]:
         _by_position,
         _lost,
     )
-    found = (make(document) for make in makers)
+    shown = _with_shown_names(document)
+    found = (make(shown) for make in makers)
     return [chart for chart in found if chart is not None]
+
+
+def _with_shown_names(document: Document) -> Document:
+    """The document with the modes' names as they are shown: a library that draws them would act on control characters."""
+    pairs = [{**pair, "mode": visible(pair["mode"]), "than": visible(pair["than"])} for pair in document["break_even"]]
+    modes = {visible(name): part for name, part in document["modes"].items()}
+    return {**document, "modes": modes, "baseline": visible(document["baseline"]), "break_even": pairs}
 
 
 def _recall_by_cost(document: Document) -> Chart | None:
