@@ -1,23 +1,16 @@
 """The charts of a page: Vega-Lite specifications as pure functions of the document, each with its figures as a table."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from ctxmode_cli.replay.breakdown import AGES, BANDS
+from ctxmode_cli.report.html.chart import COLOURS, Chart, Document, Spec, modes_scale, quantity, spec, tooltip
 from ctxmode_cli.report.html.tables import Table
+from ctxmode_cli.report.html.turn_charts import turn_charts
 from ctxmode_cli.report.ranking import front
 from ctxmode_cli.report.visible import visible
-from ctxmode_cli.report.words import counted, percent, seconds, usd
+from ctxmode_cli.report.words import percent, seconds, usd
 
-Document = Mapping[str, Any]
-"""Format 1 of the JSON, the baseline first among its modes."""
-Spec = Mapping[str, Any]
-
-SCHEMA = "https://vega.github.io/schema/vega-lite/v6.json"
-WIDTH, HEIGHT = 600, 280
-"""Pixels; a page scales the drawing to its own width."""
-COLOURS = ("#3b76c4", "#e07b1a", "#2f9e5b", "#c2417f", "#8a63c9", "#b8901f", "#1d9aa8", "#b2503c")
-"""Of the modes: each differs from its neighbours in lightness too, and shows on white and on black."""
 PLACES = dict(zip(BANDS, ("#2f9e5b", "#7cc49a", "#e0b13a", "#5b9bd5", "#c2413b"), strict=True))
 """Of the parts of a prompt."""
 WENT = {
@@ -31,54 +24,13 @@ WENT = {
 }
 """Where lost facts went, in words."""
 
-CONFIG: Spec = {
-    "background": None,
-    "font": "system-ui, sans-serif",
-    "view": {"stroke": None},
-    "axis": {
-        "labelColor": "currentColor",
-        "titleColor": "currentColor",
-        "domainColor": "currentColor",
-        "tickColor": "currentColor",
-        "gridColor": "currentColor",
-        "gridOpacity": 0.15,
-        "titleFontWeight": "normal",
-        "labelFontSize": 12,
-        "titleFontSize": 12,
-    },
-    "legend": {"labelColor": "currentColor", "titleColor": "currentColor", "labelFontSize": 12, "titleFontSize": 12},
-}
-"""All that is not data takes the colour of the text around it, so that one drawing serves by day, by night and in print."""
-
-
-class Chart(NamedTuple):
-    """One chart."""
-
-    name: str
-    """Names its place in the page."""
-    title: str
-    caption: str
-    """What is seen, and what to look for."""
-    spec: Spec
-    table: Table
-    """The figures that it draws."""
-
 
 def charts(document: Document) -> list[Chart]:
     """The charts that the document has figures for."""
-    makers = (
-        _recall_by_cost,
-        _tokens_by_turn,
-        _cost_by_turn,
-        _cost_by_turn_uncached,
-        _latency,
-        _by_age,
-        _by_position,
-        _lost,
-    )
     shown = _with_shown_names(document)
-    found = (make(shown) for make in makers)
-    return [chart for chart in found if chart is not None]
+    others = [make(shown) for make in (_recall_by_cost, _latency, _by_age, _by_position, _lost)]
+    first, *rest = others
+    return [chart for chart in (first, *turn_charts(shown), *rest) if chart is not None]
 
 
 def _with_shown_names(document: Document) -> Document:
@@ -91,131 +43,50 @@ def _with_shown_names(document: Document) -> Document:
 def _recall_by_cost(document: Document) -> Chart | None:
     """Each mode as a point, and the front of those that no other one beats in both."""
     modes = document["modes"]
-    priced = all(part["cost_usd"] for part in modes.values() if part["tokens"]["mean"] is not None)
-    points = []
-    for name, part in modes.items():
-        recall = part["recall"]["in_context"]
-        amount = part["cost_usd"]["per_session"] if priced and part["cost_usd"] else part["tokens"]["mean"]
-        if recall is not None and amount is not None and (not priced or part["cost_usd"]):
-            points.append({"mode": name, "amount": amount, "recall": recall["value"]})
-    if not points:
+    sending = [part for part in modes.values() if part["tokens"]["mean"] is not None]
+    priced = all(part["cost_usd"] for part in sending)
+    values = [
+        {"mode": name, "amount": amount, "recall": part["recall"]["in_context"]["value"]}
+        for name, part in modes.items()
+        if (amount := _amount(part, priced=priced)) is not None and part["recall"]["in_context"]
+    ]
+    if not values:
         return None
-    best = front([(point["amount"], point["recall"]) for point in points])
-    values = [point | {"front": index in best} for index, point in enumerate(points)]
+    best = front([(value["amount"], value["recall"]) for value in values])
+    values = [value | {"front": index in best} for index, value in enumerate(values)]
     form: Callable[[float], str] = usd if priced else "{:,.0f}".format
     title = "cost of a session, USD" if priced else "tokens of a request"
-    x = _quantity("amount", title, "$~g" if priced else ",d")
-    y = _quantity("recall", "facts in context", ".0%", domain=[0, 1])
-    line = {
-        "mark": {"type": "line", "color": "currentColor", "opacity": 0.4, "strokeDash": [4, 4]},
-        "transform": [{"filter": "datum.front"}],
+    encoding = {
+        "x": quantity("amount", title, "$~g" if priced else ",d"),
+        "y": quantity("recall", "facts in context", ".0%", domain=[0, 1]),
     }
-    dots = {
-        "mark": {"type": "point", "filled": True, "size": 140, "opacity": 1, "tooltip": True},
-        "encoding": {"color": _modes(modes, legend=False)},
-    }
-    names = {
-        "mark": {"type": "text", "align": "left", "dx": 10, "dy": -8, "color": "currentColor", "fontSize": 12},
-        "encoding": {"text": {"field": "mode"}},
-    }
-    spec = _spec(values, layer=[line, dots, names], encoding={"x": x, "y": y})
     rows = [[v["mode"], form(v["amount"]), percent(v["recall"]), "yes" if v["front"] else "no"] for v in values]
     return Chart(
         "recall-by-cost",
         "What the facts cost",
         "Up and to the left is better. The dashed line joins the modes that no other one beats in both (the Pareto front): "
         "every other mode costs more than one of them and keeps no more.",
-        spec,
+        spec(values, layer=_points(modes), encoding=encoding),
         Table.of(["mode", title, "facts in context", "on the front"], rows),
     )
 
 
-def _tokens_by_turn(document: Document) -> Chart | None:
-    return _turns(
-        document, "tokens_mean", "tokens-by-turn", "How requests grow", "tokens of a request", ",d", "{:,.0f}".format,
-        "The mean prompt of a request in each turn of a session.",
-    )  # fmt: skip
+def _amount(part: Mapping[str, Any], *, priced: bool) -> float | None:
+    """What a mode takes: USD a session, or tokens a request where a price is unknown."""
+    amount: float | None = (part["cost_usd"] or {}).get("per_session") if priced else part["tokens"]["mean"]
+    return amount
 
 
-def _cost_by_turn(document: Document) -> Chart | None:
-    return _turns(
-        document, "cost_usd", "cost-by-turn", "What a session costs, with the prompt cache", "USD so far", "$~g", usd,
-        "What has been spent by the end of each turn, summary calls included. " + _break_even(document, "from_turn"),
-        "from_turn",
-    )  # fmt: skip
-
-
-def _cost_by_turn_uncached(document: Document) -> Chart | None:
-    return _turns(
-        document, "cost_uncached_usd", "cost-by-turn-uncached", "What a session costs, without a prompt cache", "USD so far",
-        "$~g", usd,
-        "The same as if nothing were read from a cache. " + _break_even(document, "from_turn_uncached"),
-        "from_turn_uncached",
-    )  # fmt: skip
-
-
-def _break_even(document: Document, key: str) -> str:
-    """From which turn on each mode is cheaper than the baseline."""
-    baseline = document["baseline"]
-    pairs = {pair["mode"]: pair[key] for pair in document["break_even"] if pair["than"] == baseline}
-    told = [
-        f"{mode} is cheaper than {baseline} " + ("from the first turn" if turn == 1 else f"from turn {turn} on")
-        if turn
-        else f"{mode} is not cheaper than {baseline} in the end"
-        for mode, turn in pairs.items()
+def _points(modes: Mapping[str, Any]) -> list[Spec]:
+    """Points with their names, and the line of the front."""
+    line = {"type": "line", "color": "currentColor", "opacity": 0.4, "strokeDash": [4, 4]}
+    point = {"type": "point", "filled": True, "size": 140, "opacity": 1, "tooltip": True}
+    name = {"type": "text", "align": "left", "dx": 9, "dy": -11, "color": "currentColor", "fontSize": 12}
+    return [
+        {"mark": line, "transform": [{"filter": "datum.front"}]},
+        {"mark": point, "encoding": {"color": modes_scale(modes, legend=False)}},
+        {"mark": name, "encoding": {"text": {"field": "mode"}}},
     ]
-    return f"Break-even: {'; '.join(told)}." if told else ""
-
-
-def _turns(
-    document: Document,
-    key: str,
-    name: str,
-    title: str,
-    what: str,
-    axis: str,
-    form: Callable[[float], str],
-    caption: str,
-    break_even: str = "",
-) -> Chart | None:
-    """A line a mode over the turns of a session; a break-even as a dot on the line that becomes the cheaper one."""
-    modes, baseline = document["modes"], document["baseline"]
-    values = [
-        {"mode": mode, "turn": point["turns"], "value": point[key]}
-        for mode, part in modes.items()
-        for point in part["by_turn"]
-        if point[key] is not None
-    ]
-    if not values:
-        return None
-    layers: list[Spec] = [{"mark": {"type": "line", "strokeWidth": 2.5, "tooltip": True, "point": {"size": 18}}}]
-    turns = (
-        {pair["mode"]: pair[break_even] for pair in document["break_even"] if pair["than"] == baseline}
-        if break_even
-        else {}
-    )
-    crossings = [value for value in values if turns.get(value["mode"], 0) == value["turn"] and value["turn"] > 1]
-    if crossings:
-        mark = {"type": "point", "shape": "diamond", "size": 160, "filled": False, "strokeWidth": 2.5, "tooltip": True}
-        layers.append({"data": {"values": crossings}, "mark": mark})
-    encoding = {
-        "x": _quantity("turn", "turn of the session", "d", zero=False, tickMinStep=1),
-        "y": _quantity("value", what, axis),
-        "color": _modes(modes),
-    }
-    points = next(iter(modes.values()))["by_turn"]
-    reach = f" {counted(points[0]['sessions'], 'session')} at turn 1, {points[-1]['sessions']:,} at turn {len(points)}."
-    told = {(value["mode"], value["turn"]): form(value["value"]) for value in values}
-    rows = [
-        [f"{p['turns']}", f"{p['sessions']:,}", *(told.get((mode, p["turns"]), "–") for mode in modes)] for p in points
-    ]
-    return Chart(
-        name,
-        title,
-        caption.strip() + reach,
-        _spec(values, layer=layers, encoding=encoding),
-        Table.of(["turn", "sessions", *modes], rows),
-    )
 
 
 def _latency(document: Document) -> Chart | None:
@@ -230,9 +101,9 @@ def _latency(document: Document) -> Chart | None:
         for share, value in percentiles.items()
     ]
     encoding = {
-        "x": _quantity("seconds", "seconds, simulated", "~g"),
-        "y": _quantity("share", "share of requests done", ".0%", domain=[0, 1]),
-        "color": _modes(modes),
+        "x": quantity("seconds", "seconds, simulated", "~g"),
+        "y": quantity("share", "share of requests done", ".0%", domain=[0, 1]),
+        "color": modes_scale(modes),
         "order": {"field": "share"},
     }
     shares = next(iter(told.values()))
@@ -242,7 +113,7 @@ def _latency(document: Document) -> Chart | None:
         "How long requests take",
         "The share of requests that are done within a time; further left is faster. "
         f"Simulated with the profile {document['latency_profile']['name']}.",
-        _spec(values, mark={"type": "line", "strokeWidth": 2.5, "tooltip": True}, encoding=encoding),
+        spec(values, mark={"type": "line", "strokeWidth": 2.5, "tooltip": True}, encoding=encoding),
         Table.of(["share of requests", *told], rows),
     )
 
@@ -268,9 +139,9 @@ def _by_age(document: Document) -> Chart | None:
             "axis": {"labelAngle": 0},
         },
         "xOffset": {"field": "mode", "sort": list(document["modes"])},
-        "y": _quantity("recall", "facts in context", ".0%", domain=[0, 1]),
-        "color": _modes(document["modes"]),
-        "tooltip": _tooltip(mode="mode", age="age", recall="facts in context", probes="probes"),
+        "y": quantity("recall", "facts in context", ".0%", domain=[0, 1]),
+        "color": modes_scale(document["modes"]),
+        "tooltip": tooltip(mode="mode", age="age", recall="facts in context", probes="probes"),
     }
     rows = [
         [age, f"{max(part.get(age, {}).get('probes', 0) for part in shares.values()):,}"]
@@ -281,7 +152,7 @@ def _by_age(document: Document) -> Chart | None:
         "recall-by-age",
         "Which facts are forgotten: by age",
         "The share of probed facts that were in context when they were needed, by the turns since they were said.",
-        _spec(values, mark={"type": "bar"}, encoding=encoding),
+        spec(values, mark={"type": "bar"}, encoding=encoding),
         Table.of(["turns ago", "probes", *shares], rows),
     )
 
@@ -302,12 +173,12 @@ def _by_position(document: Document) -> Chart | None:
         f"(modelled) by the profile {document['position_profile']['name']} is in the table."
     )
     titles = {"mode": "mode", "place": "place", "probes": "probes", "used": "recall (modelled)"}
-    spec = _spec(
+    drawn = spec(
         values, mark={"type": "bar"}, encoding=_stacked(document, "place", PLACES, titles), height=_bars(shares)
     )
     rows = [[v["mode"], v["place"], f"{v['probes']:,}", percent(v["used"])] for v in values]
     return Chart(
-        "recall-by-position", "Where the needed facts stood", caption, spec, Table.of([*titles.values()], rows, left=2)
+        "recall-by-position", "Where the needed facts stood", caption, drawn, Table.of([*titles.values()], rows, left=2)
     )
 
 
@@ -333,7 +204,7 @@ def _lost(document: Document) -> Chart | None:
         "lost",
         "Where facts were lost",
         "Probes whose fact was not in context, by what became of it.",
-        _spec(values, mark={"type": "bar"}, encoding=encoding, height=_bars(lost)),
+        spec(values, mark={"type": "bar"}, encoding=encoding, height=_bars(lost)),
         Table.of([*titles.values()], rows, left=2),
     )
 
@@ -347,7 +218,7 @@ def _stacked(
     document: Document, field: str, colours: Mapping[str, str], titles: Mapping[str, str], stack: str = "normalize"
 ) -> Spec:
     """A bar a mode, its parts side by side."""
-    amount = _quantity(
+    amount = quantity(
         "probes", "share of probes" if stack == "normalize" else "probes", ".0%" if stack == "normalize" else ",d"
     )
     scale = {"domain": list(colours), "range": list(colours.values())}
@@ -362,38 +233,9 @@ def _stacked(
             "legend": {"orient": "top", "columns": 3, "labelLimit": 260},
         },
         "order": {"field": "rank"},
-        "tooltip": _tooltip(**titles),
+        "tooltip": tooltip(**titles),
     }
 
 
 def _bars(parts: Sequence[Any] | Mapping[str, Any]) -> int:
     return 44 * len(parts)
-
-
-def _tooltip(**titles: str) -> list[Spec]:
-    return [{"field": field, "title": title} for field, title in titles.items()]
-
-
-def _quantity(
-    field: str, title: str, form: str, domain: Sequence[float] | None = None, *, zero: bool = True, **axis: Any
-) -> dict[str, Any]:
-    scale: dict[str, Any] = {"zero": zero, "nice": True} if domain is None else {"domain": domain}
-    return {"field": field, "type": "quantitative", "title": title, "scale": scale, "axis": {"format": form, **axis}}
-
-
-def _modes(modes: Mapping[str, Any], *, legend: bool = True) -> Spec:
-    """A colour a mode, the same in every chart."""
-    colours = [COLOURS[index % len(COLOURS)] for index in range(len(modes))]
-    shown = {"orient": "top", "title": None} if legend else None
-    return {"field": "mode", "type": "nominal", "scale": {"domain": list(modes), "range": colours}, "legend": shown}
-
-
-def _spec(values: Sequence[Mapping[str, Any]], height: int = HEIGHT, **parts: Any) -> Spec:
-    return {
-        "$schema": SCHEMA,
-        "config": CONFIG,
-        "width": WIDTH,
-        "height": height,
-        "data": {"values": list(values)},
-        **parts,
-    }

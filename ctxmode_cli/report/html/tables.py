@@ -22,5 +22,5 @@ class Table(NamedTuple):
     @classmethod
     def of_columns(cls, columns: Sequence[Column], rows: Sequence[Row]) -> Self:
         """The table that the other reports have too."""
-        titles, left = ([column.title for column in columns], [column.stands_left for column in columns])
+        titles, left = ([column.heading for column in columns], [column.stands_left for column in columns])
         return cls(titles, left, list(zip(*(column.cells(rows) for column in columns), strict=True)))
