@@ -31,7 +31,9 @@ CONFIG: Spec = {
     },
     "legend": {
         "symbolType": "circle",
-        "symbolStrokeWidth": 2,
+        "symbolStrokeWidth": 4,
+        "symbolSize": 60,
+        "columnPadding": 28,
         "labelColor": "currentColor",
         "titleColor": "currentColor",
         "labelFontSize": 12,

@@ -75,7 +75,7 @@ def as_html(comparison: Comparison, kept: Kept | None = None) -> str:
         data=_as_it_is(_inert(to_json(data, indent=None))),
         heading=heading(comparison),
         answer=answer(comparison),
-        table=Table.of_columns(columns_of(rows), rows),
+        table=Table.of_modes(columns_of(rows), rows),
         charts=[(chart, _as_it_is(svg(chart.spec, chart.name))) for chart in found],
         sliders=_SLIDERS.items(),
         has_budget=bool(offers),

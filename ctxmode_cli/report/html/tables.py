@@ -20,7 +20,12 @@ class Table(NamedTuple):
         return cls(titles, [index < left for index in range(len(titles))], rows)
 
     @classmethod
-    def of_columns(cls, columns: Sequence[Column], rows: Sequence[Row]) -> Self:
-        """The table that the other reports have too."""
-        titles, left = ([column.heading for column in columns], [column.stands_left for column in columns])
-        return cls(titles, left, list(zip(*(column.cells(rows) for column in columns), strict=True)))
+    def of_modes(cls, columns: Sequence[Column], rows: Sequence[Row]) -> Self:
+        """The table that the other reports have too, turned: a column a mode, so that it fits a page.
+
+        Args:
+            columns: Of those tables, the mode's name first.
+            rows: One a mode.
+        """
+        names, *figures = columns
+        return cls.of(["", *names.cells(rows)], [[column.title, *column.cells(rows)] for column in figures])
