@@ -20,7 +20,7 @@ from ctxmode_cli.report.visible import visible
 
 MOST = 6
 """Requests that a page offers, one a mode."""
-LONGEST = 1500
+LONGEST = 400
 """Turns and steps of a request that is offered."""
 MOST_CHUNKS = 30
 WORDS_BYTES = 60

@@ -7,6 +7,8 @@ from ctxmode_cli.report.html.chart import Chart, Document, Spec, modes_scale, qu
 from ctxmode_cli.report.html.tables import Table
 from ctxmode_cli.report.words import counted, usd
 
+DRAWN = 60
+"""Turns that are drawn and tabled of more: all of them would make the page large, and no curve clearer."""
 DOTTED = 30
 """Turns up to which each is a dot on its line: more would make the page large."""
 
@@ -67,11 +69,19 @@ def turn_charts(document: Document) -> list[Chart]:
     return [_chart(document, lines) for lines in _CHARTS if _values(document, lines)]
 
 
+def _drawn(document: Document, mode: str, lines: _Lines) -> list[Mapping[str, Any]]:
+    """The turns of a mode that are drawn: evenly spaced ones, the first, the last, and those of a break-even."""
+    points = document["modes"][mode]["by_turn"]
+    step = -(-len(points) // DRAWN) or 1
+    kept = {1, len(points), *_break_even(document, lines).values()}
+    return [point for point in points if point["turns"] % step == 0 or point["turns"] in kept]
+
+
 def _values(document: Document, lines: _Lines) -> list[dict[str, Any]]:
     return [
         {"mode": mode, "turn": point["turns"], "value": point[lines.key]}
-        for mode, part in document["modes"].items()
-        for point in part["by_turn"]
+        for mode in document["modes"]
+        for point in _drawn(document, mode, lines)
         if point[lines.key] is not None
     ]
 
@@ -104,7 +114,7 @@ def _table(document: Document, lines: _Lines) -> Table:
     told = {(value["mode"], value["turn"]): lines.form(value["value"]) for value in _values(document, lines)}
     rows = [
         [f"{point['turns']}", f"{point['sessions']:,}", *(told.get((mode, point["turns"]), "–") for mode in modes)]
-        for point in next(iter(modes.values()))["by_turn"]
+        for point in _drawn(document, document["baseline"], lines)
     ]
     return Table.of(["turn", "sessions", *modes], rows)
 
