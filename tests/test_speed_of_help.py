@@ -6,7 +6,19 @@ import sys
 
 import pytest
 
-HEAVY = ("pyarrow", "tiktoken", "plotext", "genai_prices", "rich.table", "numpy", "pandas", "ahocorasick_rs", "openai")
+HEAVY = (
+    "pyarrow",
+    "tiktoken",
+    "plotext",
+    "genai_prices",
+    "rich.table",
+    "numpy",
+    "pandas",
+    "ahocorasick_rs",
+    "openai",
+    "jinja2",
+    "vl_convert",
+)
 SCRIPT = """
 import atexit, json, sys
 sys.argv = ["ctxmode", *sys.argv[1:]]

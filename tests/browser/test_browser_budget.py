@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
-from conftest import SCREENSHOTS, Opened, Opener
+from opening import SCREENSHOTS, Opened, Opener
 from pages import Made
 from playwright.sync_api import expect
 

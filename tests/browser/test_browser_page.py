@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from conftest import SCREENSHOTS, Opener
+from opening import SCREENSHOTS, Opener
 from pages import WRONG, Made
 from playwright.sync_api import expect
 

@@ -2,9 +2,11 @@
 
 import base64
 import hashlib
+import json
 import os
 import re
 import sys
+from functools import reduce
 from html import unescape
 from pathlib import Path
 
@@ -13,6 +15,7 @@ from pages import Made, configs, made, trip
 
 from ctxmode_cli.errors import CtxmodeError
 from ctxmode_cli.report.answer import answer
+from ctxmode_cli.report.formats import as_json
 from ctxmode_cli.report.html.drawing import script
 from ctxmode_cli.report.html.page import as_html, require_html
 from ctxmode_cli.report.notes import notes
@@ -100,6 +103,28 @@ def test_it_says_what_the_others_say(trips: Made, page: str) -> None:
     columns = columns_of(rows)
     expected = [[column.title, *column.cells(rows)] for column in columns]
     assert table_of(page) == [["", *expected[0][1:]], *expected[1:]]
+
+
+def test_its_figures_are_those_of_the_json(trips: Made, page: str) -> None:
+    """What the table rounds is what the JSON has in full."""
+    [names, *figures] = table_of(page)
+    modes = json.loads(as_json(trips.comparison))["modes"]
+    cells = {title: dict(zip(names[1:], row, strict=True)) for title, *row in figures}
+    paths = {
+        "tokens/request": ("tokens", "mean"), "tokens p50": ("tokens", "p50"), "tokens p95": ("tokens", "p95"),
+        "cost/session": ("cost_usd", "per_session"), "relative cost": ("cost_usd", "relative"),
+        "relative cost, no cache": ("cost_usd", "relative_uncached"), "cache hit share": ("cached_tokens", "share"),
+        "simulated latency p95": ("latency_s", "p95"), "recall (in context)": ("recall", "in_context", "value"),
+        "recall (modelled)": ("recall", "modelled", "value"), "summary calls": ("summary_calls", "count"),
+        "trimmed": ("trimmed",),
+    }  # fmt: skip
+    for title, path in paths.items():
+        for mode, part in modes.items():
+            exact = reduce(lambda value, key: value[key], path, part)
+            shown = cells[title][mode]
+            digits = len(shown.rstrip("% s").partition(".")[2])
+            seen = float(re.sub(r"[$,% s]", "", shown)) / (100 if "%" in shown else 1)
+            assert seen == pytest.approx(exact, abs=0.51 * 10 ** -(digits + 2 * ("%" in shown)))
 
 
 def test_it_forbids_itself_every_request(page: str) -> None:
