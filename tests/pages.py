@@ -18,6 +18,7 @@ from ctxmode_cli.tokens.counter import TokenCounter
 
 COUNTER = TokenCounter.for_model("gpt-4o")
 WRONG = "- The user wants no parking space."
+CONSTRAINTS = ("", "## The user's hard constraints", "- " + "The hotel has no stairs. " * 3)
 SETTINGS = {"summary_threshold": 2, "summary_every": 1, "sliding_turns": 2}
 MODES = ("full", "zero", "sliding", "summary")
 
@@ -27,7 +28,7 @@ def summarised(request: SummaryRequest) -> SummaryResult:
     first = next((message for message in request.messages if message.role == "user"), None)
     said = first.content if first is not None and isinstance(first.content, str) else ""
     text = (
-        "\n".join(["Summary", WRONG, f"- {said}", "- " + "The way goes on. " * 40])
+        "\n".join(["Summary", WRONG, f"- {said}", "- " + "The way goes on. " * 40, *CONSTRAINTS])
         if request.previous is None
         else request.previous
     )
@@ -70,7 +71,7 @@ def configs(**settings: Any) -> dict[str, ContextConfig]:
 
 
 def trip(number: int, turns: int = 7) -> dict[str, Any]:
-    """A user who plans a trip: tool calls in every other turn, documents at the end, and facts that are needed again."""
+    """A user who plans a trip: tool calls in every other turn, several and documents in the last, facts needed again."""
     messages: list[dict[str, Any]] = [{"role": "system", "content": "You plan trips. " + "Be brief. " * 20}]
     for turn in range(turns):
         said = (
@@ -80,15 +81,12 @@ def trip(number: int, turns: int = 7) -> dict[str, Any]:
         )
         documents = [{"text": f"Guide {page}: " + f"sight number {page} opens at nine. " * 12} for page in range(5)]
         messages.append({"role": "user", "content": said, **({"documents": documents} if turn == turns - 1 else {})})
-        if turn % 2:
-            call = {
-                "id": f"c{turn}",
-                "type": "function",
-                "function": {"name": "find", "arguments": json.dumps({"q": turn})},
-            }
+        for group in range(3 if turn == turns - 1 else turn % 2):
+            name = f"c{turn}-{group}"
+            call = {"id": name, "type": "function", "function": {"name": "find", "arguments": json.dumps({"q": name})}}
             messages.append({"role": "assistant", "content": None, "tool_calls": [call]})
-            found = json.dumps([{"hotel": f"Hotel {name}", "price": 40 + name} for name in range(12)])
-            messages.append({"role": "tool", "tool_call_id": f"c{turn}", "content": found})
+            found = json.dumps([{"hotel": f"Hotel {name}", "price": 40 + hotel} for hotel in range(12)])
+            messages.append({"role": "tool", "tool_call_id": name, "content": found})
         messages.append({"role": "assistant", "content": f"Stop {turn} is set. " + "It is a fine place. " * 4})
     asked = [index for index, message in enumerate(messages) if message["role"] == "user"]
     facts = [

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -29,7 +30,9 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture(scope="session")
 def trips() -> Made:
     """Trips with calls, documents, lost facts, and summaries that contradict the record; a budget that cuts."""
-    return made([trip(number, turns=5 + number) for number in range(6)], configs(max_tokens=1200))
+    modes = configs(max_tokens=1600)
+    modes["card"] = replace(modes["summary"], fact_card=True, placement="tail")
+    return made([trip(number, turns=5 + number) for number in range(6)], modes)
 
 
 @pytest.fixture(scope="session")

@@ -36,6 +36,8 @@ def by_the_program(wish: Wish, budget: Budget) -> Found:
         "history": before,
         "documents": documents,
         "tokens": frame.fixed_tokens + input_part + before + documents,
+        "start": plan.start,
+        "called": sum(step < plan.called_from for step in steps_before(wish)),
         "notes": sorted(name for name in ("summary", "card", "constraints") if getattr(plan, name) is not None),
         "trimmed": plan.trimmed and before < history_tokens(history, wish.plan, sent),
         "stepped_down": plan.stepped_down,
@@ -48,13 +50,21 @@ def by_the_page(opened: Opened, wish: Wish, settings: Sequence[Found]) -> list[F
     results = opened.page.evaluate(
         "([blocks, all]) => all.map(set => ctxmodeBudget.fit(blocks, set))", [whole, settings]
     )
-    return [found if found["unsendable"] else told(found, whole) for found in results]
+    return [found if found["unsendable"] else told(found, whole, wish) for found in results]
 
 
-def told(found: Found, whole: Found) -> Found:
+def steps_before(wish: Wish) -> list[int]:
+    """Where the steps of the history start."""
+    return [step for step in wish.history.steps if step < wish.history.turn_start]
+
+
+def told(found: Found, whole: Found, wish: Wish) -> Found:
     """The script's answer in the same words."""
     documents, history = found["documents"], found["history"]
+    starts = [wish.plan.start, *(turn for turn in wish.history.turns if turn > wish.plan.start)]
     return {
+        "start": starts[history["start"]],
+        "called": history["called"],
         "unsendable": None,
         "input": found["input"]["tokens"],
         "history": history["tokens"],
@@ -71,18 +81,17 @@ def cases(wish: Wish) -> Iterator[tuple[Budget, Found]]:
     whole = blocks(wish)
     ample = sum((whole["tools"], whole["reply"], whole["system"], whole["input"][0], whole["turns"][0], 300))
     ample += sum(whole["notes"].values()) + (whole["documents"] or [0])[-1]
+    fixed, whole_input, turns = whole["tools"] + whole["system"], whole["input"], whole["turns"][0]
     shares = [
-        (None, None, None),
-        (whole["system"] - 1, None, None),
-        (None, whole["input"][0] - 1, None),
-        (None, None, whole["turns"][0] // 2),
-    ]
+        (None, None, None), (fixed, whole_input[0], None), (fixed - 1, None, None), (None, whole_input[0] - 1, None),
+        (None, None, turns), (None, None, turns // 2), (None, None, whole["notes"].get("card", 1) - 1),
+    ]  # fmt: skip
     for request in range(0, ample, max(1, ample // 14)):
         for system, input_share, history in shares:
             for low in (1.0, 0.6):
                 for calls_first, documents_first in ((False, False), (True, False), (False, True), (True, True)):
-                    for most in (MOST_CHUNKS, 2):
-                        limits = wish.config.document_limits(128_000)
+                    limits = wish.config.document_limits(128_000)
+                    for most in (None,) if limits.as_recorded else (MOST_CHUNKS, 2):
                         chosen = DocumentLimits(most, limits.tokens, first=documents_first)
                         yield (
                             Budget(request, system, input_share, history, low, calls_first, chosen),
@@ -93,13 +102,13 @@ def cases(wish: Wish) -> Iterator[tuple[Budget, Found]]:
                         )  # fmt: skip
 
 
-@pytest.mark.parametrize("mode", ["sliding", "summary"])
+@pytest.mark.parametrize("mode", ["full", "sliding", "summary", "card"])
 def test_its_rules_are_the_programs(opener: Opener, trips: Made, mode: str) -> None:
     """The same budget leaves the same of a request, whatever it is: sent or not, every part, and what it steps down to."""
     opened = opener(trips)
     session = trips.sessions[-1]
     seen: list[Found] = []
-    for request in (len(session.requests) - 1, len(session.requests) // 2):
+    for request in (len(session.requests) - 1, len(session.requests) - 4, len(session.requests) // 2):
         wish = wish_of(session, trips.replay, mode, request)
         budgets, settings = zip(*cases(wish), strict=True)
         expected = [by_the_program(wish, budget) for budget in budgets]
@@ -110,7 +119,7 @@ def test_its_rules_are_the_programs(opener: Opener, trips: Made, mode: str) -> N
     sent = [found for found in seen if not found["unsendable"]]
     assert {found["documents"] > 0 for found in sent} == {False, True}
     assert {found["trimmed"] for found in sent} == {False, True}
-    steps = {None, "sliding", "zero"} if mode == "summary" else {None}
+    steps = {None, "sliding", "zero"} if mode in {"summary", "card"} else {None}
     assert {found["stepped_down"] for found in sent} == steps
 
 

@@ -52,7 +52,7 @@ def test_the_richest_request_of_each_mode_is_offered(trips: Made) -> None:
     """That with documents, of every mode but zero, in the settings of the mode."""
     offers = trips.kept.offers.found
     assert [offer.title for offer in offers] == [
-        f"{mode}: trip-0, request 9" for mode in ("full", "sliding", "summary")
+        f"{mode}: trip-0, request 12" for mode in ("full", "sliding", "summary")
     ]
     assert [offer.settings["request"] for offer in offers] == [126_000, 8000, 8000]
     assert [offer.settings["documents"] for offer in offers] == [2, 2, 2]

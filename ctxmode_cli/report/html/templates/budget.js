@@ -84,7 +84,7 @@ function documentTokens(blocks, count) {
 /** As many of the best `most` chunks as fit into `room`. */
 function documentsThatFit(blocks, most, room) {
   let count = most;
-  while (count && (room <= 0 || blocks.documents[count - 1] > room)) count -= 1;
+  while (count && blocks.documents[count - 1] > room) count -= 1;
   return count;
 }
 
