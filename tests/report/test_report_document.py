@@ -14,13 +14,14 @@ import pytest
 from assumptions import PRICE, PROFILE, RULE, simulation
 
 from ctxmode_cli.replay.results import Comparison
+from ctxmode_cli.replay.turns import TurnCounts
 from ctxmode_cli.report.document import document
 from ctxmode_cli.report.formats import as_csv, as_json, as_jsonl, as_markdown
 from ctxmode_cli.report.table import as_table
 from ctxmode_cli.report.visible import visible
 from ctxmode_cli.simulate.charges import Provider
 from ctxmode_cli.simulate.prices import Price, PriceTier
-from ctxmode_cli.simulate.rates import Usage
+from ctxmode_cli.simulate.rates import Bill, Usage
 
 Build = Callable[..., Comparison]
 KNOWN = Provider.of(PRICE, RULE)
@@ -351,3 +352,18 @@ def test_columns_that_a_narrow_terminal_leaves_out_are_named(build: Build) -> No
     narrow = as_table(build(**modes), width=40)
     assert row(narrow, "summary") == ["1,000", "55.0%", "55.0%", "99.0%"]
     assert "tokens p95" in narrow.replace("\n", " ")
+
+
+def test_a_mode_that_sends_nothing_has_no_costs_by_turn(build: Build) -> None:
+    """Nothing sent is not cheap: its costs are unknown turn by turn, and it breaks even with nobody."""
+    comparison = build(full=(10, 900), zero={"tokens": None, "kept": 0, "unsendable": 2})
+    for mode, requests in (("full", 2), ("zero", 0)):
+        counts = TurnCounts(2, requests, 10 * requests, Bill({0: Usage(10)} if requests else {}))
+        comparison.modes[mode].by_turn.turns.append(counts)
+    report = document(comparison)
+    assert report["modes"]["full"]["by_turn"] == [
+        {"turns": 1, "sessions": 2, "tokens_mean": 10.0, "cost_usd": 0.000015, "cost_uncached_usd": 0.000015}
+    ]
+    [point] = report["modes"]["zero"]["by_turn"]
+    assert (point["tokens_mean"], point["cost_usd"], point["cost_uncached_usd"]) == (None, None, None)
+    assert report["break_even"] == []

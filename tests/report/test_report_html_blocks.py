@@ -4,7 +4,7 @@ import pytest
 from pages import COUNTER, Made, configs, made, trip
 
 from ctxmode_cli.context.context import PURPOSES
-from ctxmode_cli.report.html.blocks import LONGEST, blocks, wish_of
+from ctxmode_cli.report.html.blocks import LONGEST, MOST_CHUNKS, blocks, wish_of
 
 
 @pytest.fixture(scope="module")
@@ -65,3 +65,21 @@ def test_a_request_that_is_too_long_is_not_offered() -> None:
     assert made([long], {"full": configs()["full"]}).kept.offers.found == []
     [offer] = made([long, trip(0)], {"full": configs()["full"]}).kept.offers.found
     assert "trip-0" in offer.title
+
+
+def test_a_request_whose_wish_is_not_known_is_not_offered() -> None:
+    """Where the budget has dropped the summary, nobody knows how large it was: an earlier request is offered."""
+    [session] = (found := made([trip(0)], {"summary": configs(max_tokens=420)["summary"]})).sessions
+    stepped = {row.request for row in session.modes["summary"].requests if row.context and row.context.stepped_down}
+    assert stepped
+    [offer] = found.kept.offers.found
+    assert int(offer.title.rpartition(" ")[2]) not in stepped
+
+
+def test_a_request_with_very_many_whole_documents_is_not_offered() -> None:
+    """Full sends all as recorded; a page offers a request of it with as many as it can tell one by one."""
+    record = trip(0)
+    [asked] = [message for message in record["messages"] if "documents" in message]
+    asked["documents"] = [{"text": f"page {number}"} for number in range(MOST_CHUNKS + 1)]
+    [offer] = made([record], {"full": configs()["full"]}).kept.offers.found
+    assert offer.data["documents"] == []

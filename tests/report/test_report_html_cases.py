@@ -79,6 +79,7 @@ def test_a_bar_is_as_long_as_its_tokens(trips: Made) -> None:
 def test_a_contradiction_is_told_with_its_statement(trips: Made) -> None:
     """The first request that sends it is shown; each summary has its lines, and the wrong one what it gets wrong."""
     case = case_of(trips, "summary")
+    assert case.damage == 1
     assert "contradicts 1 fact in summaries" in case.told
     assert any(part.purpose == "summary" for part in case.sent.parts)
     [line] = [line for line in case.summaries[0].lines if line.wrong]

@@ -102,6 +102,17 @@ def test_turns_and_break_even(build: Build) -> None:
     assert found["tokens-by-turn"].table.rows[1] == ["2", "7", "20", "20"]
 
 
+def test_a_mode_that_is_cheaper_from_the_start_has_no_mark(build: Build) -> None:
+    """There is no turn at which its line crosses the other."""
+    whole = document(build(full=(10, 900), summary=(5, 800)))
+    whole["modes"]["full"] |= by_turn(2, 4)
+    whole["modes"]["summary"] |= by_turn(1, 2)
+    whole["break_even"] = [{"mode": "summary", "than": "full", "from_turn": 1, "from_turn_uncached": 1}]
+    found = {chart.name: chart for chart in charts(whole)}["cost-by-turn"]
+    assert len(found.spec["layer"]) == 1
+    assert "summary is cheaper than full from turn 1 on" in found.caption
+
+
 def test_of_many_turns_some_are_drawn(build: Build) -> None:
     """At most so many that the page stays small; the first, the last and a break-even among them."""
     comparison = build(full=(10, 900), summary=(5, 800))
