@@ -4,7 +4,7 @@ import importlib.util
 import sys
 from pathlib import Path
 from types import ModuleType
-from xml.etree import ElementTree
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -66,6 +66,6 @@ def test_card_is_made(card: ModuleType, tmp_path: Path) -> None:
     assert rows[0] == "|  | generated_zh | generated_en |"
     assert rows[2] == "| conversations | 4 | 4 |"
     assert all(row.count("|") == 4 for row in rows)
-    text = "".join(ElementTree.parse(tmp_path / "distributions.svg").getroot().itertext())  # noqa: S314, our own file
+    text = "".join(ET.parse(tmp_path / "distributions.svg").getroot().itertext())  # noqa: S314, our own file
     assert "generated_zh" in text
     assert "turns from a fact to its need" in text
