@@ -1,6 +1,5 @@
 """What the requests of each turn take, counted so that it adds up, and what sessions of so many turns come to."""
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -31,6 +30,14 @@ class TurnCounts:
     bill: Bill = field(default_factory=Bill)
     """Of these, summary calls left out."""
     summary_bill: Bill = field(default_factory=Bill)
+
+    def add(self, prompt_tokens: int, charge: Charge) -> None:
+        """Count a request that is sent."""
+        self.requests += 1
+        self.prompt_tokens += prompt_tokens
+        self.bill.add_call(charge.tier, charge.usage)
+        if charge.call is not None:
+            self.summary_bill.add_call(charge.call.tier, charge.call.usage)
 
     def __iadd__(self, other: "TurnCounts") -> Self:
         self.sessions += other.sessions
@@ -76,13 +83,16 @@ class ByTurn:
 
     def add(self, rows: Sequence[RequestRow], charges: Sequence[Charge | None]) -> None:
         """Count one session: its requests, and what each is charged."""
-        by_turn: defaultdict[int, list[tuple[RequestRow, Charge | None]]] = defaultdict(list)
+        seen: set[int] = set()
         for row, charge in zip(rows, charges, strict=True):
-            by_turn[row.turn].append((row, charge))
-        for turn, requests in by_turn.items():
-            if turn < MAX_TURNS:
-                self.turns.extend(TurnCounts() for _ in range(turn + 1 - len(self.turns)))
-                _count(self.turns[turn], requests)
+            if row.turn >= MAX_TURNS:
+                continue
+            if row.turn not in seen:
+                seen.add(row.turn)
+                self.turns.extend(TurnCounts() for _ in range(row.turn + 1 - len(self.turns)))
+                self.turns[row.turn].sessions += 1
+            if row.context is not None and charge is not None:
+                self.turns[row.turn].add(row.context.prompt_tokens, charge)
 
     def points(self, cost_of: CostOf) -> list[TurnPoint]:
         """Sessions of 1, 2, … turns, as far as enough of them have so many.
@@ -108,16 +118,6 @@ class ByTurn:
             if not counts.sessions or counts.sessions < TELLING * self.turns[0].sessions:
                 return
             yield counts
-
-
-def _count(counts: TurnCounts, requests: Sequence[tuple[RequestRow, Charge | None]]) -> None:
-    sent = [row.context.prompt_tokens for row, _ in requests if row.context is not None]
-    charges = [charge for _, charge in requests if charge is not None]
-    counts.sessions += 1
-    counts.requests += len(sent)
-    counts.prompt_tokens += sum(sent)
-    counts.bill.add((charge.tier, charge.usage) for charge in charges)
-    counts.summary_bill.add((charge.call.tier, charge.call.usage) for charge in charges if charge.call is not None)
 
 
 def _mean(total: Decimal | int | None, count: int) -> Fraction | None:
