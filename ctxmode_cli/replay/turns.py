@@ -1,6 +1,5 @@
 """What the requests of each turn take, counted so that it adds up, and what sessions of so many turns come to."""
 
-from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -32,6 +31,14 @@ class TurnCounts:
     """Of these alone."""
     calls_bill: Bill = field(default_factory=Bill)
     """Of the calls that were made beside them."""
+
+    def add(self, prompt_tokens: int, charge: Charge) -> None:
+        """Count a request that is sent."""
+        self.requests += 1
+        self.prompt_tokens += prompt_tokens
+        self.bill.add_call(charge.tier, charge.usage)
+        for call in charge.calls:
+            self.calls_bill.add_call(call.tier, call.usage)
 
     def __iadd__(self, other: "TurnCounts") -> Self:
         self.sessions += other.sessions
@@ -77,13 +84,16 @@ class ByTurn:
 
     def add(self, rows: Sequence[RequestRow], charges: Sequence[Charge | None]) -> None:
         """Count one session: its requests, and what each is charged."""
-        by_turn: defaultdict[int, list[tuple[RequestRow, Charge | None]]] = defaultdict(list)
+        seen: set[int] = set()
         for row, charge in zip(rows, charges, strict=True):
-            by_turn[row.turn].append((row, charge))
-        for turn, requests in by_turn.items():
-            if turn < MAX_TURNS:
-                self.turns.extend(TurnCounts() for _ in range(turn + 1 - len(self.turns)))
-                _count(self.turns[turn], requests)
+            if row.turn >= MAX_TURNS:
+                continue
+            if row.turn not in seen:
+                seen.add(row.turn)
+                self.turns.extend(TurnCounts() for _ in range(row.turn + 1 - len(self.turns)))
+                self.turns[row.turn].sessions += 1
+            if row.context is not None and charge is not None:
+                self.turns[row.turn].add(row.context.prompt_tokens, charge)
 
     def points(self, cost_of: CostOf) -> list[TurnPoint]:
         """Sessions of 1, 2, … turns, as far as enough of them have so many.
@@ -109,16 +119,6 @@ class ByTurn:
             if not counts.sessions or counts.sessions < TELLING * self.turns[0].sessions:
                 return
             yield counts
-
-
-def _count(counts: TurnCounts, requests: Sequence[tuple[RequestRow, Charge | None]]) -> None:
-    sent = [row.context.prompt_tokens for row, _ in requests if row.context is not None]
-    charges = [charge for _, charge in requests if charge is not None]
-    counts.sessions += 1
-    counts.requests += len(sent)
-    counts.prompt_tokens += sum(sent)
-    counts.bill.add((charge.tier, charge.usage) for charge in charges)
-    counts.calls_bill.add((call.tier, call.usage) for charge in charges for call in charge.calls)
 
 
 def _mean(total: Decimal | int | None, count: int) -> Fraction | None:

@@ -5,6 +5,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from operator import add
 from typing import NamedTuple, Self
 
 
@@ -78,7 +79,7 @@ class Bill:
 
     def __iadd__(self, other: "Bill") -> Self:
         for tier, usage in other.usage.items():
-            self._add(tier, usage)
+            self.add_call(tier, usage)
         return self
 
     def add(self, calls: Iterable[tuple[int, Usage]]) -> None:
@@ -87,10 +88,12 @@ class Bill:
         for tier, usage in calls:
             by_tier[tier].append(usage)
         for tier, usages in by_tier.items():
-            self._add(tier, _sum(usages))
+            self.add_call(tier, _sum(usages))
 
-    def _add(self, tier: int, usage: Usage) -> None:
-        self.usage[tier] = _sum([self.usage.get(tier, Usage()), usage])
+    def add_call(self, tier: int, usage: Usage) -> None:
+        """Take in one call."""
+        known = self.usage.get(tier)
+        self.usage[tier] = usage if known is None else Usage(*map(add, known, usage))
 
     @property
     def total(self) -> Usage:

@@ -81,11 +81,15 @@ def quantity(
     return {"field": field, "type": "quantitative", "title": title, "scale": scale, "axis": {"format": form, **axis}}
 
 
-def modes_scale(modes: Mapping[str, Any], *, legend: bool = True) -> Spec:
+def modes_scale(modes: Mapping[str, Any]) -> Spec:
     """A colour a mode, the same in every chart."""
     colours = [COLOURS[index % len(COLOURS)] for index in range(len(modes))]
-    shown = {"orient": "top", "title": None} if legend else None
-    return {"field": "mode", "type": "nominal", "scale": {"domain": list(modes), "range": colours}, "legend": shown}
+    return {
+        "field": "mode",
+        "type": "nominal",
+        "scale": {"domain": list(modes), "range": colours},
+        "legend": {"orient": "top", "title": None},
+    }
 
 
 def spec(values: Sequence[Mapping[str, Any]], height: int = HEIGHT, **parts: Any) -> Spec:

@@ -84,7 +84,7 @@ def _points(modes: Mapping[str, Any]) -> list[Spec]:
     name = {"type": "text", "align": "left", "dx": 9, "dy": -11, "color": "currentColor", "fontSize": 12}
     return [
         {"mark": line, "transform": [{"filter": "datum.front"}]},
-        {"mark": point, "encoding": {"color": modes_scale(modes, legend=False)}},
+        {"mark": point, "encoding": {"color": modes_scale(modes)}},
         {"mark": name, "encoding": {"text": {"field": "mode"}}},
     ]
 
