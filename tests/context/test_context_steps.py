@@ -10,10 +10,12 @@ from dialogues import (
     WINDOW,
     Digest,
     counter,
+    exchange,
     history_of,
     mode_settings,
     record_messages,
     sent,
+    tool_loop,
     tool_schemas,
     unhurried,
 )
@@ -312,12 +314,20 @@ def test_hard_constraints_count_within_the_budget() -> None:
 
 @st.composite
 def steps(draw: st.DrawFn) -> ContextConfig:
-    """Any mode with any settings of its steps."""
-    config = draw(mode_settings(draw(st.sampled_from(["zero", "full", "sliding", "summary"]))))
+    """Any mode with any settings of its steps, and room for some outputs."""
+    config = draw(mode_settings(draw(st.sampled_from(["zero", "full", "sliding", "sliding", "summary", "summary"]))))
+    room = draw(st.sampled_from([config.max_tokens, draw(st.integers(150, 900)), draw(st.integers(60, 400)), 8000]))
+    share = st.sampled_from([None, None, None, room // 2])
     return replace(
         config,
+        max_tokens=room,
+        reserved_output=WINDOW - room,
+        input_tokens=draw(share),
+        history_tokens=draw(share),
+        system_tokens=None,
+        sliding_turns=draw(st.integers(config.sliding_turns, 5)),
         fact_card=draw(st.booleans()),
-        fact_card_tokens=draw(st.sampled_from([1, 20, 300])),
+        fact_card_tokens=draw(st.sampled_from([1, 40, 60, 300])),
         placement=draw(st.sampled_from(["head", "tail"])),
         tool_max_tokens=draw(st.sampled_from([1, 30, 1000])),
         tool_history=draw(st.sampled_from(["line", "full"])),
@@ -357,7 +367,7 @@ STATED = [
     "My name is Ann Lee.",
     "I'm called Bob now",
     "ship it to 12 Oak Street",
-    "我对花生过敏",
+    "我不需要宠物推荐",
     "订单号QM2026010001",
     "on 2026-03-05, please",
 ]
@@ -366,13 +376,13 @@ STATED = [
 @st.composite
 def eventful(draw: st.DrawFn) -> list[dict[str, Any]]:
     """A record whose tools say much, and often the same, and whose user states facts."""
+    loops = st.lists(st.one_of(tool_loop, tool_loop, exchange), min_size=2, max_size=6)
+    record = draw(st.one_of(record_messages, loops.map(lambda blocks: [one for block in blocks for one in block])))
     said = {"tool": st.sampled_from(LONG), "user": st.sampled_from(["", *STATED])}
-    return [
-        {**one, "content": draw(said[one["role"]])} if one["role"] in said else one for one in draw(record_messages)
-    ]
+    return [{**one, "content": draw(said[one["role"]])} if one["role"] in said else one for one in record]
 
 
-@settings(unhurried, max_examples=60)
+@settings(unhurried, max_examples=100)
 @given(eventful(), steps(), tool_schemas, st.sampled_from([0, 0, 1, 2]), st.data())
 def test_steps_are_what_the_definitions_say(
     recorded: list[dict[str, Any]],
