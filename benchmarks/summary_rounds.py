@@ -51,15 +51,15 @@ def rounds(conversation: Conversation, config: ContextConfig, counter: TokenCoun
         for message in conversation.messages[len(manager.history) : request.position]:
             manager.append(message)
         context = manager.build_context()
-        if context.call is None:
+        if context.summary_call is None:
             continue
         said = {
             number
             for number, fact in enumerate(facts)
             if fact.stated_at < context.summarised and (fact.superseded_at or request.position) >= request.position
         }
-        [told] = matcher.facts_in_each([context.call.text])
-        yield Round(len(said & told) / len(said) if said else None, counter.text(context.call.text))
+        [told] = matcher.facts_in_each([context.summary_call.text])
+        yield Round(len(said & told) / len(said) if said else None, counter.text(context.summary_call.text))
 
 
 def by_round(name: str, count: int) -> Iterator[list[Round]]:

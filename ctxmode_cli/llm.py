@@ -3,18 +3,18 @@
 import ipaddress
 import json
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple, Protocol
 from urllib.parse import urlsplit
 from weakref import WeakValueDictionary, finalize
 
 from ctxmode_cli.errors import CtxmodeError, system_errors
 
 if TYPE_CHECKING:
-    from cachelib import FileSystemCache
     from openai.types import CompletionUsage
     from openai.types.chat import ChatCompletion, ChatCompletionChunk
     from pyrate_limiter import Limiter
@@ -30,6 +30,11 @@ WRONG_SETTINGS = {
     404: "it has no such model, or the base URL is not that of its API",
 }
 """Answers that no repetition changes: the run ends with them, rather than failing at every call."""
+_FAULTS = {
+    "length": "is cut off at its limit",
+    "content_filter": "is held back by a filter",
+    "refusal": "is a refusal",
+}
 
 
 class Completion(NamedTuple):
@@ -44,6 +49,39 @@ class Completion(NamedTuple):
     """Why it ends: `stop`, `length`, `content_filter`, `refusal`, or another word of the endpoint's."""
     cached: bool
     """Whether it came from the response cache."""
+
+    @property
+    def fault(self) -> str | None:
+        """Why it is no whole answer, as the rest of a sentence; None where it is one."""
+        return _FAULTS.get(self.finish) or (None if self.text.strip() else "is empty")
+
+
+class ChatModel(Protocol):
+    """What answers as a model does."""
+
+    def complete(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        max_tokens: int,
+        response_format: Mapping[str, Any] | None = None,
+        tools: Sequence[Mapping[str, Any]] = (),
+    ) -> Completion:
+        """The answer (see `Llm.complete`)."""
+        ...
+
+
+class Failures(Counter[str]):
+    """How often something could not be had, by what was wrong; several threads may add to it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._adding = Lock()
+
+    def add(self, what: str) -> None:
+        """Count one more."""
+        with self._adding:
+            self[what] += 1
 
 
 class LlmError(CtxmodeError):
@@ -90,7 +128,7 @@ class Llm:
         self._key = os.environ.get(KEY_VARIABLE) or _no_key(base_url or os.environ.get("OPENAI_BASE_URL"))
         self._client = OpenAI(api_key=self._key, base_url=base_url or None, timeout=timeout_s, max_retries=retries)
         finalize(self, self._client.close)  # connections are kept open for the next call, as long as there is one
-        self._cache = None if cache is None else _response_cache(cache)
+        self._cache = None if cache is None else ResponseCache(cache)
         self._limiter = None if per_minute is None else _limiter(per_minute)
         self._counting = Lock()
         self._asking: WeakValueDictionary[str, Lock] = WeakValueDictionary()
@@ -99,8 +137,7 @@ class Llm:
     @property
     def base_url(self) -> str:
         """Where the endpoint is, as it may be shown: without what may be secret in a URL."""
-        parts = urlsplit(str(self._client.base_url))
-        return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl().rstrip("/")
+        return shown_url(str(self._client.base_url))
 
     def complete(
         self,
@@ -122,35 +159,22 @@ class Llm:
             LlmError: It could not be had.
             CtxmodeError: It can never be had as things are set, or the cache cannot be written.
         """
-        request: dict[str, Any] = {
-            "model": self.model,
-            "messages": messages,
-            "max_tokens": max_tokens,
-            "temperature": TEMPERATURE,
-            "seed": SEED,
-        }
-        if response_format is not None:
-            request["response_format"] = response_format
-        if tools:
-            request |= {"tools": tools, "tool_choice": "none"}
-        request = _encodable(request)
+        request = chat_request(self.model, messages, max_tokens, response_format, tools)
         if self._cache is None:
             return self._ask(request)
         return self._ask_once(request, self._cache)
 
-    def _ask_once(self, request: Mapping[str, Any], cache: "FileSystemCache") -> Completion:
+    def _ask_once(self, request: Mapping[str, Any], cache: "ResponseCache") -> Completion:
         """The answer from the cache, or else the endpoint's, which then goes there; equal requests wait for it."""
-        key = json.dumps({"base_url": str(self._client.base_url), **request}, sort_keys=True)
+        key = request_key(str(self._client.base_url), request)
         with self._counting:
             asking = self._asking.setdefault(key, Lock())
         with asking:
-            kept = _kept(cache.get(key))
+            kept = cache.get(key)
             if kept is not None:
                 return kept
             answer = self._ask(request)
-            entry = answer._asdict()
-            del entry["cached"]
-            if not cache.set(key, entry):
+            if not cache.set(key, answer):
                 raise CtxmodeError("an answer cannot be written to the response cache", where=self.base_url)
         return answer
 
@@ -190,6 +214,80 @@ class Llm:
         return LlmError(f"{self.model}: {what.replace(self._key, '…')}", where=self.base_url)
 
 
+def endpoint_url(base_url: str | None) -> str:
+    """Where calls would go, as the package has it: this URL, or else OPENAI_BASE_URL, or the package's own default."""
+    from openai import OpenAI  # noqa: PLC0415 - heavy, and only live calls need it
+
+    with OpenAI(api_key=NO_KEY, base_url=base_url or None) as client:
+        return str(client.base_url)
+
+
+def shown_url(url: str) -> str:
+    """A URL without what may be secret in it."""
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="", fragment="").geturl().rstrip("/")
+
+
+def chat_request(
+    model: str,
+    messages: Sequence[Mapping[str, Any]],
+    max_tokens: int,
+    response_format: Mapping[str, Any] | None = None,
+    tools: Sequence[Mapping[str, Any]] = (),
+) -> dict[str, Any]:
+    """The body of a request, as `Llm.complete` sends it."""
+    request: dict[str, Any] = {
+        "model": model,
+        "messages": messages,
+        "max_tokens": max_tokens,
+        "temperature": TEMPERATURE,
+        "seed": SEED,
+    }
+    if response_format is not None:
+        request["response_format"] = response_format
+    if tools:
+        request |= {"tools": tools, "tool_choice": "none"}
+    return _encodable(request)
+
+
+def request_key(url: str, request: Mapping[str, Any]) -> str:
+    """What a request's answer is kept by: all of it, and where it goes."""
+    return json.dumps({"base_url": url, **request}, sort_keys=True)
+
+
+class ResponseCache:
+    """Answers on disk, which are never forgotten; a file is named by the sha256 of the key and put in place whole.
+
+    Args:
+        folder: Made where it is missing.
+
+    Raises:
+        CtxmodeError: It cannot be used.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        from cachelib import FileSystemCache  # noqa: PLC0415 - only live calls need it
+
+        with system_errors("the response cache cannot be used", where=str(folder)):
+            folder.mkdir(parents=True, exist_ok=True)
+        self._files = FileSystemCache(str(folder), threshold=0, default_timeout=0)
+        self._files.serializer = _Json()  # type: ignore[assignment] # it asks for no more than these two
+
+    def get(self, key: str) -> Completion | None:
+        """The answer that is kept; None where it is missing or none of ours."""
+        try:
+            completion = Completion(**self._files.get(key), cached=True)
+        except TypeError:
+            return None
+        return completion if isinstance(completion.text, str) and isinstance(completion.finish, str) else None
+
+    def set(self, key: str, answer: Completion) -> bool:
+        """Keep an answer; whether that was possible."""
+        entry = answer._asdict()
+        del entry["cached"]
+        return bool(self._files.set(key, entry))
+
+
 class _Json:
     """Cache entries as JSON: unlike the library's pickles, nothing in them can be executed."""
 
@@ -218,17 +316,6 @@ def _no_key(base_url: str | None) -> str:
     return NO_KEY
 
 
-def _response_cache(folder: Path) -> "FileSystemCache":
-    """A cache that forgets nothing; it names a file by the sha256 of the key and puts it in place whole."""
-    from cachelib import FileSystemCache  # noqa: PLC0415 - only live calls need it
-
-    with system_errors("the response cache cannot be used", where=str(folder)):
-        folder.mkdir(parents=True, exist_ok=True)
-    cache = FileSystemCache(str(folder), threshold=0, default_timeout=0)
-    cache.serializer = _Json()  # type: ignore[assignment] # it asks for no more than these two
-    return cache
-
-
 def _limiter(per_minute: int) -> "Limiter":
     from pyrate_limiter import Duration, Limiter, Rate  # noqa: PLC0415 - only live calls need it
 
@@ -239,15 +326,6 @@ def _encodable(request: Mapping[str, Any]) -> dict[str, Any]:
     """The request with what UTF-8 cannot hold, half a surrogate pair, as question marks."""
     text = json.dumps(request, ensure_ascii=False).encode("utf-8", "replace")
     return dict(json.loads(text))
-
-
-def _kept(entry: Any) -> Completion | None:
-    """A cache entry, or None where it is missing or none of ours."""
-    try:
-        completion = Completion(**entry, cached=True)
-    except TypeError:
-        return None
-    return completion if isinstance(completion.text, str) and isinstance(completion.finish, str) else None
 
 
 def _whole(answer: "ChatCompletion") -> Completion:

@@ -263,7 +263,7 @@ class SlowSession:
         if not self.config.fact_card:
             return None
         self.read_to = max(self.read_to, turn)
-        facts = [fact for p in range(self.read_to) for fact in extract_card_facts(past[p], p)]
+        facts = [fact for p in range(self.read_to) for fact in extract_card_facts(past[p], p).facts]
         user = [message for message in past if message.role == "user"][:1]
         text = _card_text(update(Card(), facts), language_of(user), self.config.fact_card_tokens)
         return {"role": "system", "content": text} if text else None

@@ -39,7 +39,7 @@ def test_data_set(path: Path) -> None:
     for part in totals.modes.values():
         assert part.requests == totals.data.requests
         assert part.invalid == {}
-        assert part.summary_calls.failed == 0
+        assert part.calls["summary"].failed == 0
     full, zero = totals.modes["full"], totals.modes["zero"]
     assert full.recall.value is not None
     assert full.recall.value >= 0.995

@@ -4,6 +4,7 @@ import json
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -185,8 +186,9 @@ def test_calls_per_minute() -> None:
         texts = [[{"role": "user", "content": str(number)}] for number in range(3)]
 
         def ask_all() -> None:
-            for text in texts:
-                model.complete(text, max_tokens=9)
+            with suppress(LlmError):  # the endpoint is gone before the last call may begin
+                for text in texts:
+                    model.complete(text, max_tokens=9)
 
         threading.Thread(target=ask_all, daemon=True).start()
         wait_until(lambda: len(server.bodies) == 2)

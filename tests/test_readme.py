@@ -207,8 +207,20 @@ def test_every_exit_code_stands_in_the_table(name: str) -> None:
     assert re.findall(r"^\| (\d+) \|", read(name), flags=re.MULTILINE) == [str(int(code)) for code in ExitCode]
 
 
+DOCS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").glob("*.md"))
+
+
 @pytest.mark.parametrize(
-    "name", [ENGLISH, CHINESE, "ARCHITECTURE.md", "reports/README.md", "datasets/README.md", "docs/labels.md"]
+    "name",
+    [
+        ENGLISH,
+        CHINESE,
+        "ARCHITECTURE.md",
+        "reports/README.md",
+        "reports/article/README.md",
+        "datasets/README.md",
+        *DOCS,
+    ],
 )
 def test_every_link_within_the_project_leads_somewhere(name: str) -> None:
     """A relative link is a file that is there."""

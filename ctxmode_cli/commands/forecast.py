@@ -64,8 +64,7 @@ def forecast(
     from ctxmode_cli.commands.replaying import announce, tell_not_evaluated
     from ctxmode_cli.commands.source import Source
     from ctxmode_cli.commands.wiring import Wiring
-    from ctxmode_cli.report.forecast_formats import FORECAST_FORMATS, forecast_table
-    from ctxmode_cli.report.formats import EXTENSIONS
+    from ctxmode_cli.report.forecast_formats import FORECAST_EXTENSIONS, FORECAST_FORMATS, forecast_table
 
     names = settings.chosen(modes, baseline)
     wiring = Wiring.of(names, baseline, settings, options)
@@ -74,7 +73,7 @@ def forecast(
     source = Source(data, options) if data else None
     refuse_inputs(source.inputs if source else (), output or ())
     with ExitStack() as stack:
-        outputs = open_outputs(output or (), stack, EXTENSIONS)
+        outputs = open_outputs(output or (), stack, FORECAST_EXTENSIONS)
         announce(source.description if source else "given numbers", names, settings, options)
         made = _drawn(source, sessions, turns, options) if source else _filled(numbers, sessions, turns)
         result = _forecast(made, wiring)

@@ -24,7 +24,7 @@ MAX_ID = 200
 
 @partial(
     with_replay_options,
-    without=("limit", "sample", "sessions_per_day", "format", "output", "audit", *ANSWERS),
+    without=("limit", "sample", "sessions_per_day", "format", "output", "audit", "dry_run", *ANSWERS),
     unfiled=("request", "diff", "output_format"),
 )
 def inspect(

@@ -51,9 +51,20 @@ SETTINGS = {
 FILE_KEYS: dict[str, Any] = {}
 """What the top of a configuration file may set: the options of each command that `with_replay_options` made, annotated."""
 
-ANSWERS = ("answer", "answer_model", "answer_probes")
+ANSWERS = ("answer", "answer_model", "answer_probes", "judge_model")
 """Fields of ReplayOptions that are about recall (answered)."""
-LIVE = ("summarizer", "base_url", "llm_cache", "llm_timeout", "llm_retries", "llm_rate", "llm_concurrency", *ANSWERS)
+LIVE = (
+    "summarizer",
+    "fact_card_extractor",
+    "base_url",
+    "llm_cache",
+    "llm_timeout",
+    "llm_retries",
+    "llm_rate",
+    "llm_concurrency",
+    "dry_run",
+    *ANSWERS,
+)
 """Fields of ReplayOptions that are about live calls."""
 
 LARGEST = 1_000_000_000
@@ -119,6 +130,10 @@ class ReplayOptions:
     summarizer: Annotated[
         Literal["extractive", "openai"], typer.Option(help="Summaries made offline, or by a model (live calls).")
     ] = "extractive"
+    fact_card_extractor: Annotated[
+        Literal["rules", "openai"],
+        typer.Option(help="Facts for the card found by rules, or by a model in user messages (live calls)."),
+    ] = "rules"
     answer: Annotated[
         bool, typer.Option("--answer", help="Recall (answered): ask a model for the facts (live calls).")
     ] = False
@@ -126,6 +141,9 @@ class ReplayOptions:
     answer_probes: Annotated[
         int, typer.Option(min=1, max=LARGEST, help="Probes of each conversation that it is asked, at most.")
     ] = 1
+    judge_model: Annotated[
+        str | None, typer.Option(help="Model that grades the answers (default: none, the matcher grades).")
+    ] = None
     base_url: Annotated[
         str | None, typer.Option(help="OpenAI-compatible endpoint of live calls; the key is in OPENAI_API_KEY.")
     ] = None
@@ -141,12 +159,15 @@ class ReplayOptions:
     llm_concurrency: Annotated[
         int, typer.Option(min=1, max=100, help="Conversations replayed side by side while live calls are made.")
     ] = 4
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what live calls would be made, and what they cost.")
+    ] = False
     on_error: ON_ERROR = "fail"
     max_errors: MAX_ERRORS = None
     format: Annotated[OutputFormat, typer.Option(help="Form of the result on stdout.")] = "table"
     output: Annotated[
         list[str] | None,
-        typer.Option("--output", "-o", help="Also write FILE (.json .jsonl .csv .md), or a run folder; repeats."),
+        typer.Option("--output", "-o", help="Also write FILE (.json .jsonl .csv .md .html), or a run folder; repeats."),
     ] = None
     audit: Annotated[
         str | None, typer.Option(help="Write what was kept, compressed and dropped of each request (.jsonl).")

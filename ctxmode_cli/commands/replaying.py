@@ -13,7 +13,7 @@ from ctxmode_cli.commands.config_file import ConfigFile
 from ctxmode_cli.commands.console import note, terminal_width, wants_colour, write_result
 from ctxmode_cli.commands.mode_settings import ModeSettings
 from ctxmode_cli.commands.options import ReplayOptions
-from ctxmode_cli.commands.outputs import open_outputs, refuse_inputs
+from ctxmode_cli.commands.outputs import Outputs, open_outputs, refuse_inputs
 from ctxmode_cli.commands.progress import progress
 from ctxmode_cli.commands.simulation import described
 from ctxmode_cli.commands.source import Source
@@ -24,6 +24,7 @@ from ctxmode_cli.replay.results import Comparison
 from ctxmode_cli.replay.run import run
 from ctxmode_cli.replay.session import SessionReplay
 from ctxmode_cli.report.formats import EXTENSIONS, FORMATS, as_json
+from ctxmode_cli.report.html.page import require_html
 from ctxmode_cli.report.table import as_table
 from ctxmode_cli.report.words import listed
 
@@ -37,6 +38,8 @@ def replay_and_report(
 ) -> None:
     """Read the data, replay it through the modes, write what was asked for, and exit with the right code.
 
+    A dry run only tells what models would be asked.
+
     Args:
         data: The user's logs; None for the built-in sessions.
         modes: Names of modes, each once.
@@ -46,10 +49,17 @@ def replay_and_report(
     """
     wiring = Wiring.of(modes, baseline, settings, options)  # what is wrong with it is told before anything is read
     source = Source(data, options)
+    if options.dry_run:
+        from ctxmode_cli.commands.dry_run import dry_run
+
+        announce(source.description, modes, settings, options)
+        dry_run(wiring, source, settings.file)
+        return
     audit = [options.audit] if options.audit else []
     refuse_inputs(source.inputs, [*(options.output or ()), *audit])
     with ExitStack() as stack:
         outputs = open_outputs(options.output or (), stack, EXTENSIONS, wiring.simulation)
+        _require_writers(outputs)
         audits = open_outputs(audit, stack, {".jsonl": "jsonl"}).files
 
         def keep(session: SessionReplay) -> None:
@@ -77,6 +87,16 @@ def replay_and_report(
     _print(comparison, options.format)
     if tell_not_evaluated(comparison, options):
         raise typer.Exit(ExitCode.NOT_EVALUATED)
+
+
+def _require_writers(outputs: Outputs) -> None:
+    """Refuse a page where the libraries that make one are missing, before anything is read.
+
+    Raises:
+        CtxmodeError: They are.
+    """
+    if any(file.format == "html" for file in outputs.files):
+        require_html()
 
 
 def tell_not_evaluated(comparison: Comparison, options: ReplayOptions) -> bool:
@@ -124,6 +144,7 @@ def _made_with(comparison: Comparison, file: ConfigFile) -> dict[str, Any]:
         "settings": {name: asdict(config) for name, config in comparison.configs.items()},
         "inputs": [{"name": name, "sha256": sha256} for name, sha256 in comparison.sources],
         "endpoint": comparison.endpoint,
+        "asked_for": list(comparison.asked_for),
         "answers": comparison.answers_from and comparison.answers_from._asdict(),
         "config": {"name": str(file.path), "sha256": file.sha256} if file.path else None,
     }

@@ -1,13 +1,13 @@
 """What a replaying command assumes of provider and service, put together from its options and the config file."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict
 from datetime import date
 from decimal import Decimal
 from typing import Any
 
 from ctxmode_cli.commands.config_file import ConfigFile
-from ctxmode_cli.commands.live import summarising_models
+from ctxmode_cli.commands.live import card_models, summarising_models
 from ctxmode_cli.commands.options import ReplayOptions
 from ctxmode_cli.context.config import ContextConfig
 from ctxmode_cli.errors import CtxmodeError
@@ -17,26 +17,36 @@ from ctxmode_cli.simulate.latency import find_profile
 from ctxmode_cli.simulate.prices import find_price, own_prices
 
 
-def simulation_of(model: str, configs: Iterable[ContextConfig], options: ReplayOptions, file: ConfigFile) -> Simulation:
-    """The simulation of requests to `model` and of the summary calls that the modes make.
+def simulation_of(
+    model: str, configs: Collection[ContextConfig], options: ReplayOptions, file: ConfigFile
+) -> Simulation:
+    """The simulation of requests to `model` and of the calls that the modes make beside them.
 
     Raises:
-        CtxmodeError: A rule, a profile or a date is unknown, or the config file has a faulty price or rule.
+        CtxmodeError: A rule, a profile or a date is unknown, a card is asked for that no mode keeps, or the config file has a faulty price or rule.
     """
-    rules, prices = own_cache_rules(file.cache_rules, file.where), own_prices(file.prices, file.where)
-    models = {model, *summarising_models(configs)}
-    when = _date(options.price_date)
     return Simulation(
         model=model,
-        providers={
-            name: Provider.of(find_price(name, when, prices), find_cache_rule(options.cache_rules, name, rules))
-            for name in models
-        },
+        providers=providers_of({model, *summarising_models(configs), *card_models(configs, options)}, options, file),
         profile=find_profile(options.latency_profile),
         seed=options.seed,
         warm_system=options.cache_scope == "shared",
         think_time_s=options.think_time,
     )
+
+
+def providers_of(models: Iterable[str], options: ReplayOptions, file: ConfigFile) -> dict[str, Provider]:
+    """What calls to these models are charged by.
+
+    Raises:
+        CtxmodeError: A rule or a date is unknown, or the config file has a faulty price or rule.
+    """
+    rules, prices = own_cache_rules(file.cache_rules, file.where), own_prices(file.prices, file.where)
+    when = _date(options.price_date)
+    return {
+        name: Provider.of(find_price(name, when, prices), find_cache_rule(options.cache_rules, name, rules))
+        for name in models
+    }
 
 
 def described(simulation: Simulation) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
-from ctxmode_cli.commands.live import Live
+from ctxmode_cli.commands.live import Asked, Live
 from ctxmode_cli.commands.mode_settings import ModeSettings
 from ctxmode_cli.commands.options import ReplayOptions
 from ctxmode_cli.commands.simulation import simulation_of
@@ -28,8 +28,10 @@ class Wiring:
     simulation: Simulation
     position_profile: PositionProfile
     options: ReplayOptions
+    asked: Asked
+    """Which models are to be called."""
     live: Live | None
-    """What models are called for; None where none is."""
+    """What calls them; None where none is called."""
 
     @classmethod
     def of(cls, modes: Sequence[str], baseline: str | None, settings: ModeSettings, options: ReplayOptions) -> Self:
@@ -51,8 +53,9 @@ class Wiring:
         simulation = simulation_of(counter.model.name, configs.values(), options, settings.file)
         chosen = baseline or mode_of_base(configs, ContextMode.FULL) or modes[0]
         profile = find_position_profile(options.position_profile)
-        live = Live.of(configs.values(), counter, options)
-        return cls(configs, chosen, counter, simulation, profile, options, live)
+        asked = Asked.of(configs.values(), counter.model.name, options)
+        live = None if options.dry_run else Live.of(asked, counter, options)
+        return cls(configs, chosen, counter, simulation, profile, options, asked, live)
 
     def replay(self) -> Replay:
         """What each conversation goes through."""
@@ -63,6 +66,7 @@ class Wiring:
             self.simulation,
             probe_every_turn=self.options.probes == "all",
             position_profile=self.position_profile,
+            extractors=self.live.extractors if self.live else {},
             answering=self.live.answering if self.live else None,
         )
 
@@ -92,6 +96,7 @@ class Wiring:
             replicates=totals.replicates,
             breakdowns=totals.breakdowns,
             harm=totals.harm,
-            endpoint=self.live.base_url if self.live and self.live.summarizer else None,
+            endpoint=self.live.base_url if self.live and self.live.asked_for else None,
+            asked_for=self.live.asked_for if self.live else (),
             answers_from=self.live.answers_from if self.live else None,
         )

@@ -10,18 +10,28 @@ from ctxmode_cli.conversation.message import with_text
 Piece: TypeAlias = Recorded | Note
 
 
-class SummaryCall(NamedTuple):
-    """One attempted call of a summarizer, counted as if a model had been called."""
+CALL_PURPOSES = ("summary", "card")
+"""What a model can be called for beside the requests: to write a summary, or to read facts for the fact card."""
 
+
+class AuxiliaryCall(NamedTuple):
+    """One attempted call beside the requests, counted as if a model had been called."""
+
+    purpose: str
+    """One of CALL_PURPOSES."""
     model: str
-    """The model that summarises; the tokens are counted with its encoding."""
-    strategy: str
+    """The model that is called; the tokens are counted with its encoding."""
     prompt_tokens: int
     completion_tokens: int
-    unseen_tokens: int
-    """Tokens of the messages to summarise that a capped input never showed the summarizer."""
-    failed: bool
-    text: str
+    failed: bool = False
+    text: str = ""
+    """What came of it: a summary that is sent, or the answer that the facts were read from."""
+    unseen_tokens: int = 0
+    """Tokens of messages that it should have told of and that a capped input never showed the model."""
+    strategy: str | None = None
+    """Of a summary."""
+    message: int | None = None
+    """Position of the message that is read for the card."""
     prefix: "tuple[Piece, ...] | None" = None
     """What the call's prompt began with, after the tool schemas, where it went behind the session's own prefix."""
 
@@ -43,12 +53,17 @@ class Context(NamedTuple):
     """Whether the budget forced a cut."""
     stepped_down: str | None = None
     """The simpler mode that this request fell back to."""
-    call: SummaryCall | None = None
-    """The summary call that was made for this request."""
+    calls: tuple[AuxiliaryCall, ...] = ()
+    """The calls that were made for this request, the summary's last."""
     wanted: int = 0
     """The mode wanted history from this position on; the budget may have cut some of that."""
     documents_dropped: Mapping[str, int] = NOTHING_DROPPED
     """Chunks of the current turn's documents that are not sent, by reason: those of `Retrieved.dropped`, or `budget`."""
+
+    @property
+    def summary_call(self) -> AuxiliaryCall | None:
+        """The summary call that was made for this request."""
+        return next((call for call in self.calls if call.purpose == "summary"), None)
 
     @property
     def turn_start(self) -> int:

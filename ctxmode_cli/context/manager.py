@@ -187,9 +187,10 @@ class ContextManager:
         frame = history.frame
         sent = sent_forms(history, self.config)
         input_cut = cut_input(history, frame, self.budget, sent)  # first of all, so that no summary is paid for in vain
-        state = self._state if self._card is None else self._card(history, self._state)
+        state, calls = (self._state, ()) if self._card is None else self._card(history, self._state)
         wish, state = self._mode(history, self.budget, state)
-        wish = place(wish._replace(card=state.card_note), history.counter, self.config.placement)
+        wish = wish._replace(card=state.card_note, calls=(*calls, *wish.calls))
+        wish = place(wish, history.counter, self.config.placement)
         plan, self._state = fit(history, frame, self.budget, wish, input_cut, state, sent)
         return assemble(history, frame, plan, input_cut, wish.start, sent, self.config.placement)
 

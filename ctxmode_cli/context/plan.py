@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol
 
 from ctxmode_cli.context.card import Card
 from ctxmode_cli.context.config import Budget
-from ctxmode_cli.context.context import NOTHING_DROPPED, Piece, SummaryCall, wire_form
+from ctxmode_cli.context.context import NOTHING_DROPPED, AuxiliaryCall, Piece, wire_form
 from ctxmode_cli.context.history import History, Note
 from ctxmode_cli.conversation.message import Message
 from ctxmode_cli.errors import CtxmodeError
@@ -24,7 +24,8 @@ class Plan(NamedTuple):
     summary: Note | None = None
     """Sent in place of the messages before `summarised`."""
     summarised: int = 0
-    call: SummaryCall | None = None
+    calls: tuple[AuxiliaryCall, ...] = ()
+    """Those that were made for this request."""
     stepped_down: str | None = None
     documents: Note | None = None
     """The current turn's documents, where the budget has room for them; no mode decides on them."""

@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from ctxmode_cli.generate.grammar import Grammar, Intent
+from ctxmode_cli.generate.grammar import Grammar, Intent, Remark
 from ctxmode_cli.generate.script import Script
 from ctxmode_cli.generate.template import Needs
+from ctxmode_cli.generate.weighted import weighted_choice, weighted_range
 
 MAX_FACTS = 12
 
@@ -47,11 +48,13 @@ class Director:
         self._script = script
         self._rng = rng
         self._plan: Mapping[str, Any] = grammar.plan
-        self._length = self._between(self._plan["lengths"])
+        self._length = weighted_range(rng, self._plan["lengths"])
         self._last_fact_turn = int(self._length * self._plan["facts_within"])
         self._facts_wanted = min(rng.randint(*self._plan["facts"]), 2 + self._length // 4)
+        self._manner = weighted_choice(rng, grammar.manners, [manner.weight for manner in grammar.manners])
         self._threads: list[_Thread] = []  # the last one is under way, the others wait
         self._begun: list[Intent] = []
+        self._untouched = list(grammar.intents)
         self._dues: list[_Due] = []
         self._seen_facts = 0
         self._changes = 0
@@ -61,11 +64,16 @@ class Director:
         while self._script.turns < self._length - 1:
             thread, opening = self._next_thread()
             turn = thread.intent.turns[thread.next_turn]
-            self._script.write_turn(turn, opening)
+            aside = self._remark(self._manner.aside) + self._remark(self._manner.closer)
+            self._script.write_turn(turn, opening or self._remark(self._manner.opener), aside)
             thread.next_turn += 1
             self._threads = [each for each in self._threads if not each.is_over]
             self._schedule_needs()
         self._script.write_turn(self._begin(self._fitting("closing")).intent.turns[0])
+
+    def _remark(self, remark: Remark) -> str:
+        """What a user of this manner adds to a message, which is nothing most of the time."""
+        return self._script.expand(remark.text) if self._rng.random() < remark.chance else ""
 
     @property
     def scenarios(self) -> list[str]:
@@ -97,9 +105,10 @@ class Director:
         return known_subject and intent.role == "task" and self._rng.random() < self._plan["coming_back"]
 
     def _begin(self, intents: Sequence[Intent]) -> _Thread:
-        thread = _Thread(self._rng.choice(intents))
+        thread = _Thread(weighted_choice(self._rng, intents, [intent.weight for intent in intents]))
         self._threads.append(thread)
         self._begun.append(thread.intent)
+        self._untouched = [intent for intent in self._untouched if intent is not thread.intent]
         self._changes += thread.intent.changes_a_fact
         return thread
 
@@ -143,14 +152,16 @@ class Director:
 
     def _fitting(self, role: str) -> Sequence[Intent]:
         """Intents of a role that can begin now; a task comes once a session, chat again only when all has been said."""
-        fitting = [each for each in self._grammar.intents if each.role == role and self._fits(each.needs)]
-        new = [each for each in fitting if each not in self._begun]
-        return new if new or role == "task" else fitting
+        new = [each for each in self._untouched if each.role == role and self._fits(each.needs)]
+        if new or role == "task":
+            return new
+        return [each for each in self._grammar.intents if each.role == role and self._fits(each.needs)]
 
     def _fits(self, needs: Needs) -> bool:
         """Whether the session knows what is asked for, and has room for the facts that can follow."""
         known = self._script.known
-        return needs.met_by(known) and len(self._new_facts(needs)) <= MAX_FACTS - len(self._script.facts)
+        room = MAX_FACTS - len(self._script.facts)
+        return needs.met_by(known) and (len(needs.may_state) <= room or len(self._new_facts(needs)) <= room)
 
     def _new_facts(self, needs: Needs) -> Collection[str]:
         known, slots = self._script.known, self._grammar.slots
@@ -164,15 +175,6 @@ class Director:
         self._seen_facts = len(self._script.facts)
         for fact in new:
             for _ in range(self._plan["needs"]):
-                turn = self._script.turns + self._between(self._plan["distances"])
+                turn = self._script.turns + weighted_range(self._rng, self._plan["distances"])
                 if turn < self._length:
                     self._dues.append(_Due(turn, fact.slot))
-
-    def _between(self, ranges: Sequence[Sequence[int]]) -> int:
-        """A whole number from weighted ranges, each [low, high, weight]."""
-        ticket = self._rng.randrange(sum(weight for _, _, weight in ranges))
-        for low, high, weight in ranges:
-            ticket -= weight
-            if ticket < 0:
-                return self._rng.randint(low, high)
-        raise AssertionError("the weights add up to more than any ticket")

@@ -93,6 +93,8 @@ class Intent:
     name: str
     scenario: str
     role: str
+    weight: int
+    """How often users come for it, against the other intents that could begin."""
     coming_back: Node
     """How a user takes the intent up again after an interruption."""
     turns: tuple[Turn, ...]
@@ -100,6 +102,27 @@ class Intent:
     """Of all its turns, one after the other."""
     changes_a_fact: bool
     """Whether a user changes their mind here."""
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """What a user adds to a message, with the share of messages that have it."""
+
+    chance: float
+    text: Node
+
+
+@dataclass(frozen=True, slots=True)
+class Manner:
+    """How a user talks, the same through a session."""
+
+    name: str
+    weight: int
+    """How often users have it, against the other manners."""
+    opener: Remark
+    """Before the message, where nothing else opens it."""
+    aside: Remark
+    closer: Remark
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,9 +135,12 @@ class Grammar:
     hello: Node
     aside: Node
     """How a user breaks off for another subject."""
+    manners: tuple[Manner, ...]
     personas: tuple[Node, ...]
     rules: tuple[Node, ...]
     """Policy rules of the system prompt."""
+    tools: tuple[Mapping[str, Any], ...]
+    """Schemas of all functions that the agent has, whether it calls them or not."""
     plan: Mapping[str, Any]
     """Lengths, distances and chances of a session, as in `plan.toml`."""
 
@@ -153,8 +179,10 @@ class _Reader:
             intents=tuple(self._intents()),
             hello=self._phrases["hello"],
             aside=self._phrases["aside"],
+            manners=tuple(self._manner(table) for table in _toml("manners.toml")["manner"]),
             personas=tuple(self._template(table) for table in system["persona"]),
             rules=tuple(self._template(table) for table in system["rule"]),
+            tools=tuple(tool.schema for tool in self._tools.values()),
             plan=_toml("plan.toml"),
         )
 
@@ -168,6 +196,12 @@ class _Reader:
         options = [own] if isinstance(own, str) else own
         names = self._slots if slots is None else slots
         return one_of([parse(option, self._phrases | phrases, names) for option in options])
+
+    def _manner(self, table: Mapping[str, Any]) -> Manner:
+        remarks = {
+            name: Remark(table[name]["chance"], self._template(table[name])) for name in ("opener", "aside", "closer")
+        }
+        return Manner(table["name"], table["weight"], **remarks)
 
     def _slot(self, table: Mapping[str, Any]) -> SlotSpec:
         parts = {name: self._template(texts, ()) for name, texts in table.get("part", {}).items()}
@@ -212,6 +246,7 @@ class _Reader:
             name=table["name"],
             scenario=scenario,
             role=table.get("role", "task"),
+            weight=table.get("weight", 1),
             coming_back=self._template(self._coming_back, topic=self._template(table["topic"])),
             turns=turns,
             needs=in_turn(turn.needs for turn in turns),

@@ -1,7 +1,8 @@
 """A session while it is written: its messages, its values, and the labels that follow from what was said where."""
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from random import Random
@@ -44,10 +45,11 @@ class _Parts:
     """The parts that one value is written with."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
-        self.known = texts
+        self._texts = texts
+        self.known = texts.keys()
 
     def say(self, slot: Slot) -> str:
-        return self.known[slot.name]
+        return self._texts[slot.name]
 
 
 class Script:
@@ -71,12 +73,11 @@ class Script:
         self.messages: list[dict[str, Any]] = []
         self.facts: list[StatedFact] = []
         self.live: dict[str, StatedFact] = {}
-        self.tools: dict[str, Mapping[str, Any]] = {}
 
     @property
-    def known(self) -> Collection[str]:
+    def known(self) -> AbstractSet[str]:
         """Slots that have a value."""
-        return self._forms
+        return self._forms.keys()
 
     def say(self, slot: Slot) -> str:
         """The text of a slot; a new fact where the slot is stated or changed."""
@@ -99,10 +100,16 @@ class Script:
         said = "\n".join([content or "", *(call["function"]["arguments"] for call in calls)])
         self._said += said.lower() + "\n"
 
-    def write_turn(self, turn: Turn, opening: str = "") -> None:
-        """Write a user message and what the agent does about it, and note which facts that needed."""
+    def write_turn(self, turn: Turn, before: str = "", after: str = "") -> None:
+        """Write a user message and what the agent does about it, and note which facts that needed.
+
+        Args:
+            turn: What is said and looked up.
+            before: What the user says first.
+            after: What the user adds at the end.
+        """
         position = len(self.messages)
-        user_text = (opening + self.expand(turn.user)).strip()
+        user_text = (before + self.expand(turn.user).strip() + after).strip()
         self.add("user", user_text, wait=self._thinking_time())
         self._used = set()
         if turn.call_groups:
@@ -123,7 +130,6 @@ class Script:
     def _write_calls(self, group: tuple[Call, ...]) -> None:
         calls = []
         for call in group:
-            self.tools[call.tool.name] = call.tool.schema
             arguments = json.dumps(self._fill(call.arguments), ensure_ascii=False)
             function = {"name": call.tool.name, "arguments": arguments}
             calls.append({"id": f"call_{self._rng.getrandbits(64):016x}", "type": "function", "function": function})

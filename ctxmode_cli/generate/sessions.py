@@ -1,6 +1,7 @@
 """Labelled customer-service sessions: each a native record that depends on the seed and its number alone."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from random import Random
 from typing import Any
@@ -8,11 +9,14 @@ from typing import Any
 from ctxmode_cli.generate.director import Director
 from ctxmode_cli.generate.grammar import LANGUAGES, Grammar, load_grammar
 from ctxmode_cli.generate.script import Script, StatedFact
+from ctxmode_cli.generate.weighted import weighted_range
 
 FIRST_DAY = datetime(2026, 1, 5, tzinfo=UTC)
 
 
-def generate_sessions(count: int, seed: int, langs: Sequence[str] = LANGUAGES) -> Iterator[dict[str, Any]]:
+def generate_sessions(
+    count: int, seed: int, langs: Sequence[str] = LANGUAGES, plan: Mapping[str, Any] | None = None
+) -> Iterator[dict[str, Any]]:
     """Yield `count` native records; languages take turns.
 
     Session i is the same whatever the count, on every platform.
@@ -21,19 +25,22 @@ def generate_sessions(count: int, seed: int, langs: Sequence[str] = LANGUAGES) -
         count: Number of sessions.
         seed: Another seed gives other sessions.
         langs: Of "zh" and "en".
+        plan: The shape of the sessions, as in `plan.toml`; None for that one.
 
     Raises:
         CtxmodeError: There are no grammars in one of the languages.
     """
+    grammars = [load_grammar(lang) for lang in langs]
+    if plan is not None:
+        grammars = [replace(grammar, plan=plan) for grammar in grammars]
     for index in range(count):
-        yield _session(load_grammar(langs[index % len(langs)]), seed, index)
+        yield _session(grammars[index % len(grammars)], seed, index)
 
 
 def _session(grammar: Grammar, seed: int, index: int) -> dict[str, Any]:
     rng = Random(f"{seed}:{index}:{grammar.lang}")  # noqa: S311 - sessions are to be the same again, not secret
-    start = FIRST_DAY + timedelta(
-        days=rng.randrange(360), minutes=rng.randint(8 * 60, 22 * 60), seconds=rng.randrange(60)
-    )
+    hour = weighted_range(rng, grammar.plan["hours"])
+    start = FIRST_DAY + timedelta(days=rng.randrange(360), hours=hour, seconds=rng.randrange(3600))
     script = Script(grammar, rng, start)
     script.add("system", _system_prompt(grammar, script, rng), wait=(0, 0))
     director = Director(grammar, script, rng)
@@ -43,7 +50,7 @@ def _session(grammar: Grammar, seed: int, index: int) -> dict[str, Any]:
         "lang": grammar.lang,
         "source": "generated",
         "tags": director.scenarios,
-        "tools": list(script.tools.values()),
+        "tools": list(grammar.tools),
         "messages": script.messages,
         "facts": [_fact_record(fact, grammar, script) for fact in script.facts],
     }

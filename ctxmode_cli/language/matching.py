@@ -6,7 +6,7 @@ does not carry the fact (`negation`). `explain` shows all this for one fact and 
 """
 
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import accumulate
 from typing import NamedTuple
@@ -115,6 +115,12 @@ class FactMatcher:
                 denied = is_denied(marked, start, end)
                 for fact in new:
                     yield Mention(fact, place, denied)
+
+
+def stances_of(values: Iterable[tuple[str, str]], text: str) -> Stances:
+    """What `text` says of values, each with its kind: those that it has are carried, those that it denies contradicted."""
+    facts = [Fact("", kind, value, (), 0, None, None, (), negative=False, question=None) for kind, value in values]
+    return FactMatcher(facts).stances_in(text)
 
 
 def message_text(message: Message) -> str:

@@ -146,7 +146,7 @@ def _point(comparison: Comparison, mode: str, turns: int) -> Point:
         cost=None if cost is None else cost.total / sessions,
         cost_uncached=None if uncached is None else uncached.total / sessions,
         latency_p95_ms=totals.latency_ms.percentile(95),
-        summary_calls=Fraction(totals.summary_calls.count, sessions),
+        summary_calls=Fraction(totals.calls["summary"].count, sessions),
         trimmed=totals.trimmed,
         unsendable=totals.unsendable.total(),
     )

@@ -1,7 +1,7 @@
 """What a replay adds up to: raw counts that add, and ratios that are derived from them."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
@@ -9,6 +9,7 @@ from functools import partial
 from typing import NamedTuple, Self
 
 from ctxmode_cli.context.config import ContextConfig, ContextMode
+from ctxmode_cli.context.context import CALL_PURPOSES, AuxiliaryCall
 from ctxmode_cli.language.explain import why_missing
 from ctxmode_cli.language.matching import message_text
 from ctxmode_cli.replay.breakdown import Breakdown, short
@@ -18,7 +19,7 @@ from ctxmode_cli.replay.statistics import FIXED_POINT, Interval, Replicates, Sum
 from ctxmode_cli.score.position import USE_UNITS, PositionProfile, find_position_profile
 from ctxmode_cli.score.recall import Recall
 from ctxmode_cli.score.scores import FAILED
-from ctxmode_cli.simulate.charges import Simulation
+from ctxmode_cli.simulate.charges import Charge, Simulation
 from ctxmode_cli.simulate.rates import Bill
 
 MAX_LISTED = 10
@@ -63,22 +64,34 @@ class Histogram:
 
 
 @dataclass
-class SummaryCalls:
-    """Calls of the summarizer that a mode made; each is billed."""
+class AuxiliaryCalls:
+    """Calls of one purpose that a mode made beside its requests; each is billed."""
 
     count: int = 0
     failed: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
     unseen_tokens: int = 0
+    bill: Bill = field(default_factory=Bill)
 
-    def __iadd__(self, other: "SummaryCalls") -> Self:
+    def add(self, call: AuxiliaryCall, charge: Charge) -> None:
+        """Count one call."""
+        billed = Bill({charge.tier: charge.usage})
+        self += AuxiliaryCalls(1, call.failed, call.prompt_tokens, call.completion_tokens, call.unseen_tokens, billed)
+
+    def __iadd__(self, other: "AuxiliaryCalls") -> Self:
         self.count += other.count
         self.failed += other.failed
         self.prompt_tokens += other.prompt_tokens
         self.completion_tokens += other.completion_tokens
         self.unseen_tokens += other.unseen_tokens
+        self.bill += other.bill
         return self
+
+
+def no_calls() -> dict[str, AuxiliaryCalls]:
+    """Counts of calls by purpose, before any is made."""
+    return {purpose: AuxiliaryCalls() for purpose in CALL_PURPOSES}
 
 
 @dataclass
@@ -95,11 +108,11 @@ class ModeTotals:
     prompt_tokens: Histogram = field(default_factory=Histogram)
     """Of sendable requests."""
     bill: Bill = field(default_factory=Bill)
-    """Of its requests, summary calls left out."""
+    """Of its requests alone."""
     latency_ms: Histogram = field(default_factory=Histogram)
     """Simulated; of sendable requests with a known reply."""
-    summary_calls: SummaryCalls = field(default_factory=SummaryCalls)
-    summary_bill: Bill = field(default_factory=Bill)
+    calls: dict[str, AuxiliaryCalls] = field(default_factory=no_calls)
+    """Beside its requests, by purpose."""
     recall: Recall = field(default_factory=Recall)
     answered: Recall = field(default_factory=Recall)
     """Of the probes that a model answered; its hits are the right answers."""
@@ -115,8 +128,7 @@ class ModeTotals:
         self.prompt_tokens += other.prompt_tokens
         self.bill += other.bill
         self.latency_ms += other.latency_ms
-        self.summary_calls += other.summary_calls
-        self.summary_bill += other.summary_bill
+        self._add_calls(other.calls)
         self.recall += other.recall
         self.answered += other.answered
         self.unanswered += other.unanswered
@@ -137,16 +149,14 @@ class ModeTotals:
         self.prompt_tokens.counts.update(tokens)
         self.trimmed += sum([context.trimmed for context in contexts])
         self.stepped_down.update(context.stepped_down for context in contexts if context.stepped_down is not None)
-        for call in [context.call for context in contexts if context.call is not None]:
-            self.summary_calls += SummaryCalls(
-                1, call.failed, call.prompt_tokens, call.completion_tokens, call.unseen_tokens
-            )
         charges = [charge for charge in rows.charges if charge is not None]
-        bill, summary_bill = Bill(), Bill()
+        bill, calls = Bill(), no_calls()
         bill.add((charge.tier, charge.usage) for charge in charges)
         self.bill += bill
-        summary_bill.add((charge.call.tier, charge.call.usage) for charge in charges if charge.call is not None)
-        self.summary_bill += summary_bill
+        for context, charge in zip(contexts, charges, strict=True):
+            for call, charged in zip(context.calls, charge.calls, strict=True):
+                calls[call.purpose].add(call, charged)
+        self._add_calls(calls)
         latencies = [charge.latency_ms for charge in charges if charge.latency_ms is not None]
         self.latency_ms.counts.update(latencies)
         scores = rows.scores
@@ -157,7 +167,11 @@ class ModeTotals:
         answered = Recall.of_facts(scores.probes.fact[has_answer], right, scores.units[has_answer])
         self.answered += answered
         self.unanswered += int((scores.answered == FAILED).sum())
-        return SessionPart(tokens, latencies, bill, summary_bill, recall, answered)
+        return SessionPart(tokens, latencies, bill, calls, recall, answered)
+
+    def _add_calls(self, calls: Mapping[str, AuxiliaryCalls]) -> None:
+        for purpose, part in calls.items():
+            self.calls[purpose] += part
 
 
 class SessionPart(NamedTuple):
@@ -168,7 +182,7 @@ class SessionPart(NamedTuple):
     latencies: Sequence[int]
     """Milliseconds of each sendable request with a known reply."""
     bill: Bill
-    summary_bill: Bill
+    calls: Mapping[str, AuxiliaryCalls]
     recall: Recall
     answered: Recall
 
@@ -245,7 +259,7 @@ class Totals:
         """What the bootstrap weighs of one conversation."""
         config, simulation = self._replay.modes[name], self._replay.simulation
         recall, answered = part.recall, part.answered
-        costs = [cost_of(part.bill, part.summary_bill, simulation, config, cached=cached) for cached in (True, False)]
+        costs = [cost_of(part.bill, part.calls, simulation, config, cached=cached) for cached in (True, False)]
         cost, uncached = (0 if cost is None else round(cost.total * FIXED_POINT) for cost in costs)
         return Sums(
             sessions=1,
@@ -269,12 +283,19 @@ def _hits(recall: Recall) -> int:
 
 
 class AnswersFrom(NamedTuple):
-    """Where the answers of recall (answered) come from."""
+    """Where the answers of recall (answered) come from, and who grades them."""
 
     model: str
     endpoint: str
     per_conversation: int
     """Most probes of a conversation that it is asked."""
+    judge: str | None = None
+    """The model that grades, at the same endpoint; None for the matcher."""
+
+    @property
+    def graded(self) -> str:
+        """How the answers were graded, in words."""
+        return "graded by the matcher" if self.judge is None else f"judged by {self.judge}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,24 +319,30 @@ class Cost:
     """What a mode costs, in USD."""
 
     requests: Decimal
-    summary_calls: Decimal
+    calls: Mapping[str, Decimal]
+    """Those beside the requests, by purpose."""
 
     @property
     def total(self) -> Decimal:
-        """Summary calls included."""
-        return self.requests + self.summary_calls
+        """All calls included."""
+        return sum(self.calls.values(), self.requests)
 
 
 def cost_of(
-    bill: Bill, summary_bill: Bill, simulation: Simulation, config: ContextConfig, *, cached: bool
+    bill: Bill, calls: Mapping[str, AuxiliaryCalls], simulation: Simulation, config: ContextConfig, *, cached: bool
 ) -> Cost | None:
-    """What a mode's requests and summary calls cost, with the prompt cache or without it.
+    """What a mode's requests and the calls beside them cost, with the prompt cache or without it.
 
     None where a price that it takes is unknown.
     """
     requests = _billed(bill, simulation, simulation.model, cached=cached)
-    calls = _billed(summary_bill, simulation, config.summarising_model, cached=cached)
-    return None if requests is None or calls is None else Cost(requests, calls)
+    costs = {}
+    for purpose, part in calls.items():
+        cost = _billed(part.bill, simulation, config.summarising_model, cached=cached)
+        if cost is None:
+            return None
+        costs[purpose] = cost
+    return None if requests is None else Cost(requests, costs)
 
 
 def _billed(bill: Bill, simulation: Simulation, model: str, *, cached: bool) -> Decimal | None:
@@ -358,7 +385,9 @@ class Comparison:
     harm: Mapping[str, HarmTotals] = field(default_factory=dict)
     """By mode."""
     endpoint: str | None = None
-    """Where the models are that wrote the summaries; None where they were made offline."""
+    """Where the models are that made summaries or read facts for the card; None where no model was called for either."""
+    asked_for: Collection[str] = ()
+    """The purposes of the calls beside the requests that went there."""
     answers_from: AnswersFrom | None = None
     """None where no model was asked for facts."""
 
@@ -370,10 +399,10 @@ class Comparison:
         totals = self.modes[mode]
         if not totals.prompt_tokens.size:
             return None
-        return cost_of(totals.bill, totals.summary_bill, self.simulation, self.configs[mode], cached=cached)
+        return cost_of(totals.bill, totals.calls, self.simulation, self.configs[mode], cached=cached)
 
     def relative_cost(self, mode: str, *, cached: bool = True) -> Fraction | None:
-        """A mode's cost over the baseline's, summary calls included; None where either is unknown."""
+        """A mode's cost over the baseline's, all calls included; None where either is unknown."""
         cost, baseline = (self.cost(name, cached=cached) for name in (mode, self.baseline))
         if cost is None or baseline is None or not baseline.total:
             return None

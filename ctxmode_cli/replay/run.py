@@ -31,21 +31,36 @@ def run(
         reject: Is handed the error of a conversation that cannot be replayed, and raises where that ends the run.
         concurrency: How many are replayed side by side, in threads: a gain only where they wait for a live endpoint.
     """
+    totals = Totals(replay)
+    for session in replayed(conversations, replay, reject=reject, concurrency=concurrency):
+        totals.add(session)
+        keep(session)
+    return totals
 
-    def attempt(conversation: Conversation) -> SessionReplay | CtxmodeError:
+
+def replayed(
+    conversations: Iterable[Conversation],
+    replay: Callable[[Conversation], Made],
+    *,
+    reject: Callable[[CtxmodeError], None],
+    concurrency: int = 1,
+) -> Iterator[Made]:
+    """What a replay makes of each conversation, in their order; those that it cannot replay are left out.
+
+    Args: as for `run`, with a replay that may make anything.
+    """
+
+    def attempt(conversation: Conversation) -> Made | CtxmodeError:
         try:
             return replay(conversation)
         except CtxmodeError as error:
             return CtxmodeError(error.message, hint=error.hint, where=conversation.where)
 
-    totals = Totals(replay)
-    for session in _ordered_map(attempt, conversations, concurrency):
-        if isinstance(session, CtxmodeError):
-            reject(session)
-            continue
-        totals.add(session)
-        keep(session)
-    return totals
+    for made in _ordered_map(attempt, conversations, concurrency):
+        if isinstance(made, CtxmodeError):
+            reject(made)
+        else:
+            yield made
 
 
 def _ordered_map(function: Callable[[Item], Made], items: Iterable[Item], concurrency: int) -> Iterator[Made]:

@@ -1,4 +1,4 @@
-"""The run folder: one row per request, probe and summary call, as Parquet, beside the results."""
+"""The run folder: one row per request, probe and call beside a request, as Parquet, beside the results."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing
@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from ctxmode_cli.context.audit import CLASSES, dropped_by_class
-from ctxmode_cli.context.context import Context, SummaryCall
+from ctxmode_cli.context.context import AuxiliaryCall, Context
 from ctxmode_cli.context.history import History, Note
 from ctxmode_cli.conversation.conversation import Fact
 from ctxmode_cli.conversation.jsonl import sorted_json
@@ -72,26 +72,42 @@ HARM = pa.schema(
         "statement": pa.string(),
     }
 )
-SUMMARIES = pa.schema(
-    {
-        "conversation_id": pa.string(),
-        "request": pa.int32(),
-        "mode": pa.string(),
-        "model": pa.string(),
-        "strategy": pa.string(),
-        "prompt_tokens": pa.int64(),
-        "cached_tokens": pa.int64(),
-        "completion_tokens": pa.int64(),
-        "unseen_tokens": pa.int64(),
-        "failed": pa.bool_(),
-        "cost_usd": MONEY,
-        "cost_uncached_usd": MONEY,
-        "latency_s": pa.float64(),
-        "text": pa.string(),
-    }
-)
+
+
+def _calls(own: str, kind: pa.DataType) -> pa.Schema:
+    """The columns of a table of calls beside the requests, with the one that only these have."""
+    return pa.schema(
+        {
+            "conversation_id": pa.string(),
+            "request": pa.int32(),
+            "mode": pa.string(),
+            "model": pa.string(),
+            own: kind,
+            "prompt_tokens": pa.int64(),
+            "cached_tokens": pa.int64(),
+            "completion_tokens": pa.int64(),
+            "unseen_tokens": pa.int64(),
+            "failed": pa.bool_(),
+            "cost_usd": MONEY,
+            "cost_uncached_usd": MONEY,
+            "latency_s": pa.float64(),
+            "text": pa.string(),
+        }
+    )
+
+
+CALLS = {"summary": _calls("strategy", pa.string()), "card": _calls("message", pa.int32())}
+"""By purpose."""
 ROWS_HELD = 2_000
 """Rows of a table that wait to be written together; summaries hold whole texts."""
+TABLES = {
+    "requests": REQUESTS,
+    "probes": PROBES,
+    "harm": HARM,
+    "summaries": CALLS["summary"],
+    "card_calls": CALLS["card"],
+}
+"""By the names of their files."""
 
 
 class _Table:
@@ -137,10 +153,11 @@ class RunFolder:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._part = stack.enter_context(beside(path))
             self._part.mkdir()
-            tables = (("requests", REQUESTS), ("probes", PROBES), ("harm", HARM), ("summaries", SUMMARIES))
-            self._requests, self._probes, self._harm, self._summaries = (
-                stack.enter_context(closing(_Table(self._part / f"{name}.parquet", schema))) for name, schema in tables
+            self._requests, self._probes, self._harm, summaries, card_calls = (
+                stack.enter_context(closing(_Table(self._part / f"{name}.parquet", schema)))
+                for name, schema in TABLES.items()
             )
+            self._calls = {"summary": summaries, "card": card_calls}
             self._open = stack.pop_all()
 
     def __enter__(self) -> Self:
@@ -174,8 +191,9 @@ class RunFolder:
                     | (_sent(row.context, session.history) if row.context else {})
                     | (self._charged(charge, self._simulation.model) if charge else {})
                 )
-                if row.context and row.context.call and charge and charge.call:
-                    self._summaries.append(key | self._called(row.context.call, charge.call))
+                if row.context and charge:
+                    for call, charged in zip(row.context.calls, charge.calls, strict=True):
+                        self._calls[call.purpose].append(key | self._called(call, charged))
             for score in rows.scores:
                 fact, place = session.conversation.facts[score.fact], score.place
                 self._probes.append(
@@ -208,9 +226,9 @@ class RunFolder:
             (self._part / "results.json").write_text(results, encoding="utf-8")
             (self._part / "run.json").write_text(f"{sorted_json(run, indent=2)}\n", encoding="utf-8")
 
-    def _called(self, call: SummaryCall, charge: Charge) -> dict[str, Any]:
-        """Columns of a summary call."""
-        said = {field: value for field, value in call._asdict().items() if field in SUMMARIES.names}
+    def _called(self, call: AuxiliaryCall, charge: Charge) -> dict[str, Any]:
+        """Columns of a call beside the request."""
+        said = {field: value for field, value in call._asdict().items() if field in CALLS[call.purpose].names}
         return said | {"text": _utf8(call.text)} | self._charged(charge, call.model)
 
     def _charged(self, charge: Charge, model: str) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import NamedTuple
 
+from ctxmode_cli.context.card_facts import FactExtractor, extract_card_facts
 from ctxmode_cli.context.config import ContextConfig
 from ctxmode_cli.context.context import Context
 from ctxmode_cli.context.history import History
@@ -90,13 +91,21 @@ class Replay:
     """How likely a fact is used where it stands."""
     answering: Answering | None = None
     """Who is asked for facts; None for nobody."""
+    extractors: Mapping[str, FactExtractor] = field(default_factory=dict)
+    """By the mode's summarising model, who reads facts for its card; where none is named it goes by rules."""
 
     def __call__(self, conversation: Conversation) -> SessionReplay:
         """Every request of the conversation through every mode."""
         messages = conversation.messages
         history = History(self.counter, tools=conversation.tools, one_turn_per_user_message=not has_replies(messages))
         managers = [
-            ContextManager(config, summarizer=self.summarizer, history=history) for config in self.modes.values()
+            ContextManager(
+                config,
+                summarizer=self.summarizer,
+                extractor=self.extractors.get(config.summarising_model, extract_card_facts),
+                history=history,
+            )
+            for config in self.modes.values()
         ]
         rows: list[list[RequestRow]] = [[] for _ in managers]
         requests = list_requests(messages)

@@ -8,7 +8,7 @@ from typing import Any
 from ctxmode_cli import __version__
 from ctxmode_cli.replay.breakdown import Axis, Breakdown, WorstCase
 from ctxmode_cli.replay.harm_totals import HarmTotals
-from ctxmode_cli.replay.results import Comparison, DataTotals, Histogram, ModeTotals
+from ctxmode_cli.replay.results import AuxiliaryCalls, Comparison, DataTotals, Histogram, ModeTotals
 from ctxmode_cli.replay.statistics import MEASURES
 from ctxmode_cli.report.answer import answer
 from ctxmode_cli.report.notes import notes, null_notes
@@ -84,7 +84,7 @@ def _mode(totals: ModeTotals, name: str, comparison: Comparison) -> dict[str, An
         "worst": [_worst(case) for case in breakdown.worst],
         "intervals": {measure: _figure(measure, name, comparison) for measure in MEASURES},
         "harm": _harm(name, comparison),
-        "summary_calls": asdict(totals.summary_calls),
+        **{f"{purpose}_calls": _calls(calls) for purpose, calls in totals.calls.items()},
     }
 
 
@@ -103,7 +103,10 @@ def _modelled(name: str, comparison: Comparison) -> dict[str, Any] | None:
 
 
 def _answered(name: str, comparison: Comparison) -> dict[str, Any] | None:
-    """With the probes that were answered, those that could not be, and the model; null where there is no answer."""
+    """With the probes that were answered, those that could not be, the model, and the judge, null for the matcher.
+
+    Null where there is no answer.
+    """
     figure, source, totals = (
         _figure("recall.answered", name, comparison),
         comparison.answers_from,
@@ -111,7 +114,8 @@ def _answered(name: str, comparison: Comparison) -> dict[str, Any] | None:
     )
     if figure is None or source is None:
         return None
-    return figure | {"probes": totals.answered.probes, "unanswered": totals.unanswered, "model": source.model}
+    counts = {"probes": totals.answered.probes, "unanswered": totals.unanswered}
+    return figure | counts | {"model": source.model, "judge": source.judge}
 
 
 def _differences(name: str, comparison: Comparison) -> dict[str, Any]:
@@ -151,6 +155,17 @@ def _harm(name: str, comparison: Comparison) -> dict[str, Any] | None:
     return {**{kind: harm.counts[kind] for kind in HARMS}, "cases": cases}
 
 
+def _calls(calls: AuxiliaryCalls) -> dict[str, int]:
+    """Their counts; what they cost is in `cost_usd`."""
+    return {
+        "count": calls.count,
+        "failed": calls.failed,
+        "prompt_tokens": calls.prompt_tokens,
+        "completion_tokens": calls.completion_tokens,
+        "unseen_tokens": calls.unseen_tokens,
+    }
+
+
 def _tokens(tokens: Histogram) -> dict[str, Any]:
     return {
         "mean": as_float(tokens.mean),
@@ -183,7 +198,7 @@ def _cost(name: str, comparison: Comparison) -> dict[str, Any] | None:
     return {
         "total": float(cost.total),
         "total_uncached": float(uncached.total),
-        "summary_calls": float(cost.summary_calls),
+        **{f"{purpose}_calls": float(usd) for purpose, usd in cost.calls.items()},
         "per_request": float(Fraction(cost.total) / comparison.modes[name].prompt_tokens.size),
         "per_session": as_float(comparison.session_cost(name)),
         "per_session_uncached": as_float(comparison.session_cost(name, cached=False)),

@@ -15,7 +15,7 @@ from ctxmode_cli.report.forecast_text import (
     forecast_notes,
     has_cache,
 )
-from ctxmode_cli.report.formats import csv_text, escaped, markdown_table, to_json
+from ctxmode_cli.report.formats import EXTENSIONS, csv_text, escaped, markdown_table, to_json
 from ctxmode_cli.report.table import fitted_table, plain_console, wrapped
 from ctxmode_cli.report.visible import visible
 from ctxmode_cli.report.words import usd
@@ -131,3 +131,5 @@ FORECAST_FORMATS: dict[str, Callable[[Forecast], str]] = {
     "csv": forecast_csv,
     "markdown": forecast_markdown,
 }
+FORECAST_EXTENSIONS = {extension: form for extension, form in EXTENSIONS.items() if form in FORECAST_FORMATS}
+"""Which format `-o FILE` writes."""

@@ -69,15 +69,23 @@ def markdown_table(rows: Sequence[Row], columns: Sequence[Column]) -> Iterator[s
         yield _markdown_row(map(escaped, cells))
 
 
+def as_html(comparison: Comparison) -> str:
+    """One page for a browser; it takes the extra `html`."""
+    from ctxmode_cli.report.html.page import as_html as page  # noqa: PLC0415 - only a page pays for it
+
+    return page(comparison)
+
+
 FORMATS: dict[str, Callable[[Comparison], str]] = {
     "table": as_table,
     "json": as_json,
     "jsonl": as_jsonl,
     "csv": as_csv,
     "markdown": as_markdown,
+    "html": as_html,
 }
-EXTENSIONS = {".json": "json", ".jsonl": "jsonl", ".csv": "csv", ".md": "markdown"}
-"""Which format `-o FILE` writes, of a comparison or a forecast."""
+EXTENSIONS = {".json": "json", ".jsonl": "jsonl", ".csv": "csv", ".md": "markdown", ".html": "html"}
+"""Which format `-o FILE` writes, as far as a command has it."""
 
 
 def _inert(value: Any) -> Any:

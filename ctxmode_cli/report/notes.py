@@ -96,12 +96,14 @@ def _answer_notes(comparison: Comparison) -> Iterator[str]:
         return
     yield (
         f"recall (answered): {source.model} at {source.endpoint} was asked what each mode sends and the probe's question; "
-        f"in every mode the same {counted(source.per_conversation, 'probe')} of a conversation at most, drawn by the seed"
+        f"in every mode the same {counted(source.per_conversation, 'probe')} of a conversation at most, drawn by the seed; "
+        f"the answers were {source.graded}"
     )
     for name, totals in comparison.modes.items():
         if totals.unanswered:
+            had = "had" if source.judge is None else "had or judged"
             which = counted(totals.unanswered, "answer")
-            yield f"{name}: {which} could not be had: left out of recall (answered), which is null where there is none"
+            yield f"{name}: {which} could not be {had}: left out of recall (answered), which is null where there is none"
 
 
 def _harm_notes(comparison: Comparison) -> Iterator[str]:
@@ -182,15 +184,33 @@ def _mode_texts(config: ContextConfig, totals: ModeTotals, window: int) -> Itera
 
 
 def call_notes(comparison: Comparison) -> Iterator[str]:
-    """How summary calls are made, and what they never saw."""
+    """How calls beside the requests are made, and what they never saw."""
     for name, config in comparison.configs.items():
-        calls = comparison.modes[name].summary_calls
-        if not calls.count:
-            continue
-        prefix = "behind the session's own prefix" if config.summary_prefix == "session" else "on their own"
-        waits = "while requests wait" if config.summary_call == "blocking" else "in the background, outside the latency"
-        text = f"{name}: its summary calls go to {config.summarising_model}, {prefix}, {waits}"
-        unseen = f"; {calls.unseen_tokens:,} tokens to summarise were over its window and never seen"
-        yield text + (unseen if calls.unseen_tokens else "")
-        if comparison.endpoint is not None:
-            yield f"{name}: its summaries came from openai, model {config.summarising_model} at {comparison.endpoint}"
+        for purpose, calls in comparison.modes[name].calls.items():
+            if not calls.count:
+                continue
+            how, unseen, made = _CALL_NOTES[purpose]
+            yield f"{name}: its {purpose} calls go to {config.summarising_model}, {how(config)}" + (
+                f"; {calls.unseen_tokens:,} tokens {unseen} were over its window and never seen"
+                if calls.unseen_tokens
+                else ""
+            )
+            if purpose in comparison.asked_for:
+                yield f"{name}: its {made} came from openai, model {config.summarising_model} at {comparison.endpoint}"
+
+
+def _summary_calls(config: ContextConfig) -> str:
+    prefix = "behind the session's own prefix" if config.summary_prefix == "session" else "on their own"
+    waits = "while requests wait" if config.summary_call == "blocking" else "in the background, outside the latency"
+    return f"{prefix}, {waits}"
+
+
+def _card_calls(_config: ContextConfig) -> str:
+    return "one for each user message of earlier turns, in the background, outside the latency"
+
+
+_CALL_NOTES = {
+    "summary": (_summary_calls, "to summarise", "summaries"),
+    "card": (_card_calls, "of user messages", "fact card's facts"),
+}
+"""How calls of each purpose are made, what they never saw, and what came of them."""

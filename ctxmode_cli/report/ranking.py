@@ -7,7 +7,7 @@ from itertools import permutations
 from typing import NamedTuple
 
 from ctxmode_cli.replay.results import Comparison, Cost
-from ctxmode_cli.report.words import counted, percent, usd
+from ctxmode_cli.report.words import counted, listed, percent, usd
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,14 +25,14 @@ class Measure:
     form: Callable[[Fraction], str]
     unit: str
     calls: Callable[[str], str]
-    """What a mode's summary calls are of its amount, or take on top of it."""
+    """What a mode's calls beside its requests are of its amount, or take on top of it."""
 
     def shown(self, name: str) -> str:
         """A mode's amount."""
         return self.form(self.amounts[name])
 
     def told(self, name: str) -> str:
-        """A mode's amount with its unit and its summary calls."""
+        """A mode's amount with its unit and its calls beside the requests."""
         return f"{self.shown(name)} {self.unit}{self.calls(name)}"
 
 
@@ -50,11 +50,13 @@ def _by_cost(comparison: Comparison, costs: Mapping[str, Cost]) -> Measure:
         unit, sessions = "a day", sessions * comparison.sessions_per_day
 
     def calls(name: str) -> str:
-        count, cost = comparison.modes[name].summary_calls.count, costs[name]
-        if not count or not cost.total:
-            return ""
-        spent = percent(cost.summary_calls / cost.total)
-        return f" ({spent} of it for {counted(count, 'summary call')})"
+        cost = costs[name]
+        spent = [
+            f"{percent(cost.calls[purpose] / cost.total)} of it for {counted(calls.count, f'{purpose} call')}"
+            for purpose, calls in comparison.modes[name].calls.items()
+            if calls.count and cost.total
+        ]
+        return f" ({listed(spent)})" if spent else ""
 
     amounts = {name: Fraction(cost.total) * sessions for name, cost in costs.items()}
     return Measure("costs", "costs least", "cost least", amounts, usd, unit, calls)
@@ -63,11 +65,13 @@ def _by_cost(comparison: Comparison, costs: Mapping[str, Cost]) -> Measure:
 def _by_tokens(comparison: Comparison, names: Sequence[str]) -> Measure:
     def calls(name: str) -> str:
         totals = comparison.modes[name]
-        summaries = totals.summary_calls
-        if not summaries.count:
-            return ""
-        more = (summaries.prompt_tokens + summaries.completion_tokens) / totals.requests
-        return f" (and {more:,.0f} more in {counted(summaries.count, 'summary call')})"
+        more = [
+            f"{(calls.prompt_tokens + calls.completion_tokens) / totals.requests:,.0f} more in "
+            f"{counted(calls.count, f'{purpose} call')}"
+            for purpose, calls in totals.calls.items()
+            if calls.count
+        ]
+        return f" (and {listed(more)})" if more else ""
 
     def form(tokens: Fraction) -> str:
         return f"{float(tokens):,.0f}"

@@ -80,6 +80,8 @@ COLUMNS = (
     Column("recall_answered", "recall\n(answered)", percent, asked_for=True),
     Column("summary_calls", "summary\ncalls", "{:,d}".format, dropped=8),
     Column("summary_share", "their\nshare\nof cost", percent, dropped=7),
+    Column("card_calls", "card\ncalls", "{:,d}".format, dropped=8, asked_for=True),
+    Column("card_share", "card calls'\nshare\nof cost", percent, dropped=7, asked_for=True),
     Column("trimmed", "trimmed", "{:,d}".format, dropped=1),
     Column("unsendable", "unsendable", "{:,d}".format, dropped=4),
     Column("invalid", "invalid", "{:,d}".format, dropped=2),
@@ -111,9 +113,8 @@ def _row(comparison: Comparison, name: str) -> dict[str, Any]:
         "latency_profile": comparison.simulation.profile.name,
         **_recall(comparison, name),
         "position_profile": comparison.position_profile.name,
-        "summary_calls": totals.summary_calls.count,
-        "summary_prompt_tokens": totals.summary_calls.prompt_tokens,
-        "summary_completion_tokens": totals.summary_calls.completion_tokens,
+        "recall_answered_is": None if comparison.answers_from is None else comparison.answers_from.graded,
+        **_calls(totals),
         "trimmed": totals.trimmed,
         "unsendable": totals.unsendable.total(),
         "invalid": totals.invalid.total(),
@@ -132,19 +133,35 @@ def _tokens(totals: ModeTotals, baseline: ModeTotals) -> dict[str, Any]:
     }
 
 
+def _calls(totals: ModeTotals) -> dict[str, Any]:
+    """Of each purpose; null for the card where no model is called for it."""
+    columns: dict[str, Any] = {}
+    for purpose, calls in totals.calls.items():
+        is_asked = purpose == "summary" or calls.count
+        columns |= {
+            f"{purpose}_calls": calls.count if is_asked else None,
+            f"{purpose}_prompt_tokens": calls.prompt_tokens if is_asked else None,
+            f"{purpose}_completion_tokens": calls.completion_tokens if is_asked else None,
+        }
+    return columns
+
+
 def _cost(comparison: Comparison, name: str) -> dict[str, Any]:
     """USD."""
     cost, uncached = comparison.cost(name), comparison.cost(name, cached=False)
-    calls = comparison.modes[name].summary_calls.count
+    calls = comparison.modes[name].calls
     return {
         "cost_total_usd": None if cost is None else float(cost.total),
         "cost_total_uncached_usd": None if uncached is None else float(uncached.total),
-        "cost_summary_calls_usd": None if cost is None else float(cost.summary_calls),
+        **{f"cost_{purpose}_calls_usd": None if cost is None else float(cost.calls[purpose]) for purpose in calls},
         "cost_per_session_usd": as_float(comparison.session_cost(name)),
         "cost_per_day_usd": as_float(comparison.daily_cost(name)),
         "cost_relative": as_float(comparison.relative_cost(name)),
         "cost_relative_uncached": as_float(comparison.relative_cost(name, cached=False)),
-        "summary_share": float(cost.summary_calls / cost.total) if calls and cost and cost.total else None,
+        **{
+            f"{purpose}_share": float(cost.calls[purpose] / cost.total) if part.count and cost and cost.total else None
+            for purpose, part in calls.items()
+        },
     }
 
 

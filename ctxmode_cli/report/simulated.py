@@ -1,11 +1,12 @@
 """What a reader must know of the simulated figures: prices, cache rule and latency profile, with their sources."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 
 from ctxmode_cli.replay.results import Comparison
 from ctxmode_cli.report.words import counted, listed, percent
+from ctxmode_cli.simulate.charges import Provider
 from ctxmode_cli.simulate.rates import Rates, Tier
 
 WARM_SHARE = Fraction(9, 10)
@@ -15,23 +16,33 @@ _MILLION = 1_000_000
 
 def unknown_price_notes(comparison: Comparison) -> Iterator[str]:
     """Models whose costs nobody can tell."""
-    unknown = sorted(model for model, provider in comparison.simulation.providers.items() if provider.rates is None)
-    if unknown:
+    providers = comparison.simulation.providers
+    return unknown_price_note(sorted(model for model, provider in providers.items() if provider.rates is None))
+
+
+def unknown_price_note(models: Sequence[str]) -> Iterator[str]:
+    """That no price of these models is known; nothing where there are none."""
+    if models:
         yield (
-            f"no price of {listed(unknown)} is known: costs that take it, and shares of them, are null; [prices] in "
+            f"no price of {listed(models)} is known: costs that take it, and shares of them, are null; [prices] in "
             f"ctxmode.toml takes one of your own"
         )
 
 
 def cost_notes(comparison: Comparison) -> Iterator[str]:
     """The prices that are known, and how the prompt cache is taken to work."""
+    yield from price_notes(comparison.simulation.providers)
+    yield _cache_note(comparison)
+
+
+def price_notes(providers: Mapping[str, Provider]) -> Iterator[str]:
+    """The prices that are known, by where they come from."""
     sourced: defaultdict[str, list[str]] = defaultdict(list)
-    for model, provider in sorted(comparison.simulation.providers.items()):
+    for model, provider in sorted(providers.items()):
         if provider.price is not None and provider.rates is not None:
             sourced[_sourced(provider.price.source, provider.price.date)].append(f"{model} {_rates(provider.rates)}")
     for source, prices in sourced.items():
         yield f"prices in USD per million tokens ({source}): {'; '.join(prices)}"
-    yield _cache_note(comparison)
 
 
 def _rates(rates: Rates) -> str:

@@ -1,7 +1,7 @@
 """Whether a model answers with the fact: a sample of the probes, a question for each, and its answer graded.
 
-A request is exactly what the mode sends, with the question as one more user message. An answer is right where the
-matcher finds the fact in it, as stated or as denied, and nothing in it says the opposite.
+A request is exactly what the mode sends, with the question as one more user message. Who grades is handed in: the
+matcher (`by_matcher`), or a model that judges (`judge`).
 """
 
 import tomllib
@@ -29,14 +29,35 @@ Ask: TypeAlias = Callable[[Sequence[Mapping[str, Any]], Sequence[Mapping[str, An
 """Given messages in wire form and tool schemas, a model's answer; None where it could not be had."""
 
 
+class Question(NamedTuple):
+    """What a model is asked."""
+
+    text: str
+    fact: Fact
+    """What a right answer has."""
+    lang: str
+    """"zh" or "en", the language of its conversation."""
+
+
+Grade: TypeAlias = Callable[[str, Question], bool | None]
+"""Given an answer and its question, whether it is right; None where that could not be had."""
+
+
+def by_matcher(answer: str, question: Question) -> bool:
+    """Whether the matcher finds the fact in an answer, with its polarity; one that says the opposite too is wrong."""
+    stances = FactMatcher([question.fact]).stances_in(answer)
+    return bool(stances.carried) and not stances.contradicted
+
+
 class Answering(NamedTuple):
-    """Who is asked, and how much."""
+    """Who is asked, how much, and who grades the answers."""
 
     ask: Ask
     per_conversation: int
     """Most probes of a conversation."""
     seed: int
     """Draws them."""
+    grade: Grade = by_matcher
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,21 +65,19 @@ class Examination:
     """The questions that one conversation's probes are asked with, the same in every mode."""
 
     probes: Probes
-    facts: Sequence[Fact]
-    questions: Mapping[int, str]
+    questions: Mapping[int, Question]
     """By index of the probe."""
-    ask: Ask | None
+    answering: Answering | None
 
     @classmethod
     def of(cls, conversation: Conversation, probes: Probes, answering: Answering | None) -> Self:
         """The examination of a conversation; without anyone to ask, one without questions."""
-        facts = conversation.facts
         if answering is None or not len(probes):
-            return cls(probes, facts, {}, None)
+            return cls(probes, {}, None)
         lang = _language(conversation)
-        drawn = _drawn(conversation, probes, answering)
-        questions = {index: question_of(facts[probes.fact[index]], lang) for index in drawn}
-        return cls(probes, facts, questions, answering.ask)
+        facts = {index: conversation.facts[probes.fact[index]] for index in _drawn(conversation, probes, answering)}
+        questions = {index: Question(question_of(fact, lang), fact, lang) for index, fact in facts.items()}
+        return cls(probes, questions, answering)
 
     def __call__(self, contexts: Sequence[Context | None], history: History) -> Ints:
         """For each probe 1 or 0, whether its answer is right; or `NOT_ASKED`, or `FAILED`.
@@ -68,21 +87,18 @@ class Examination:
             history: What they were built from.
         """
         answered = np.full(len(self.probes), NOT_ASKED)
-        for index, question in self.questions.items():
-            context = contexts[self.probes.asked[index]]
-            answered[index] = 0 if context is None else self._asked(index, question, context, history)
+        if self.answering is not None:
+            for index, question in self.questions.items():
+                context = contexts[self.probes.asked[index]]
+                answered[index] = 0 if context is None else _asked(self.answering, question, context, history)
         return answered
 
-    def _asked(self, index: int, question: str, context: Context, history: History) -> int:
-        messages = [*context.messages(history), {"role": "user", "content": question}]
-        answer = self.ask(messages, history.tools) if self.ask else None
-        return FAILED if answer is None else is_right(answer, self.facts[self.probes.fact[index]])
 
-
-def is_right(answer: str, fact: Fact) -> bool:
-    """Whether an answer has the fact, with its polarity; one that says the opposite too is wrong."""
-    stances = FactMatcher([fact]).stances_in(answer)
-    return bool(stances.carried) and not stances.contradicted
+def _asked(answering: Answering, question: Question, context: Context, history: History) -> int:
+    messages = [*context.messages(history), {"role": "user", "content": question.text}]
+    answer = answering.ask(messages, history.tools)
+    right = None if answer is None else answering.grade(answer, question)
+    return FAILED if right is None else right
 
 
 def question_of(fact: Fact, lang: str) -> str:

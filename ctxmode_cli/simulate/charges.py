@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Self
 
-from ctxmode_cli.context.context import Context, SummaryCall
+from ctxmode_cli.context.context import AuxiliaryCall, Context
 from ctxmode_cli.context.history import History
 from ctxmode_cli.conversation.conversation import Conversation
 from ctxmode_cli.conversation.message import Message
@@ -24,8 +24,8 @@ class Charge(NamedTuple):
     """Of its model's rates; 0 where they are unknown."""
     latency_ms: int | None
     """Simulated; None for an open request. A request's includes a summary call that blocks it."""
-    call: "Charge | None" = None
-    """That of the summary call that was made for the request."""
+    calls: "tuple[Charge, ...]" = ()
+    """Those of the calls that were made for the request."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Provider:
         cached: int,
         completion: int,
         latency_ms: int | None,
-        call: "Charge | None" = None,
+        calls: "tuple[Charge, ...]" = (),
         *,
         writes: bool = True,
     ) -> Charge:
@@ -60,12 +60,12 @@ class Provider:
             cached: Those of them that are read from the cache.
             completion: Tokens of its reply.
             latency_ms: How long it takes.
-            call: The charge of its summary call.
+            calls: The charges of the calls that were made for it.
             writes: Whether what is not read is written to the cache, where the prompt is long enough.
         """
         usage = Usage.of_call(prompt, cached, completion, writes=writes and self.rule.writes(prompt))
         tier = 0 if self.rates is None else self.rates.tier(prompt)
-        return Charge(usage, tier, latency_ms, call)
+        return Charge(usage, tier, latency_ms, calls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class Simulation:
     model: str
     """Of the sessions' requests."""
     providers: Mapping[str, Provider]
-    """By model: the sessions' own and every mode's summarizer."""
+    """By model: the sessions' own and those that the modes call beside it."""
     profile: LatencyProfile
     seed: int = 0
     """Of the latency's noise."""
@@ -147,20 +147,20 @@ class SessionCharges:
             if context is None:
                 charges.append(None)
                 continue
-            call = None if context.call is None else self._call(context.call, cache, reply)
+            calls = tuple([self._call(call, cache, reply) for call in context.calls])
             prompt, completion = context.prompt_tokens, reply.completion_tokens
             # A prompt too short to be written can neither read anything nor be read.
             cached = cache.read(context.pieces, reply.now, reply.stop) if provider.rule.writes(prompt) else 0
             latency = None
             if completion is not None:
                 latency = round(1000 * profile.seconds(prompt, cached, completion) * reply.noise)
-                if blocking and call is not None:
-                    latency += call.latency_ms or 0
-            charges.append(provider.charge(prompt, cached, completion or 0, latency, call))
+                if blocking:
+                    latency += _waited(context.calls, calls)
+            charges.append(provider.charge(prompt, cached, completion or 0, latency, calls))
         return charges
 
-    def _call(self, call: SummaryCall, cache: PromptCache, reply: _Reply) -> Charge:
-        """A summary call: behind the session's own prefix it reads that from the cache, else nothing.
+    def _call(self, call: AuxiliaryCall, cache: PromptCache, reply: _Reply) -> Charge:
+        """A call beside the request: behind the session's own prefix it reads that from the cache, else nothing.
 
         A call that stands alone is not written to the cache either, since none follows that could read it.
         """
@@ -172,6 +172,11 @@ class SessionCharges:
         cached = cache.read(call.prefix or (), reply.now) if is_cached else 0
         latency = round(1000 * self.simulation.profile.seconds(prompt, cached, completion) * reply.noise)
         return provider.charge(prompt, cached, completion, latency, writes=is_cached)
+
+
+def _waited(calls: Sequence[AuxiliaryCall], charges: Sequence[Charge]) -> int:
+    """Milliseconds that a request waits for its summary; what is read for the card was said a turn before."""
+    return sum(charge.latency_ms or 0 for call, charge in zip(calls, charges, strict=True) if call.purpose == "summary")
 
 
 def request_times(

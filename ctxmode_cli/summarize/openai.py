@@ -1,35 +1,15 @@
 """The live summarizer: a model behind an OpenAI-compatible endpoint writes the summary."""
 
-import hashlib
 from bisect import bisect_left
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from itertools import count
-from threading import Lock
-from typing import Any, NamedTuple
 
 from ctxmode_cli.context.plan import SummaryError, SummaryRequest, SummaryResult
 from ctxmode_cli.conversation.message import Message, content_text
-from ctxmode_cli.llm import Completion, Llm, LlmError
+from ctxmode_cli.llm import ChatModel, Completion, Failures, LlmError
+from ctxmode_cli.summarize.asking import Question, question
 from ctxmode_cli.summarize.wording import Wording, language, over_window, over_window_error, wording
 from ctxmode_cli.tokens.counter import TokenCounter
-
-_CODE_DIGITS = 8
-_FAULTS = {
-    "length": "is cut off at its limit",
-    "content_filter": "is held back by a filter",
-    "refusal": "is a refusal",
-}
-"""Ends of an answer that make it no summary."""
-
-
-class _Call(NamedTuple):
-    """What is sent for a summary."""
-
-    messages: Sequence[Mapping[str, Any]]
-    tools: Sequence[Mapping[str, Any]]
-    prompt_tokens: int
 
 
 class OpenAiSummarizer:
@@ -47,11 +27,10 @@ class OpenAiSummarizer:
         counter: That of the session's model: counts the summary's text, which goes into its requests.
     """
 
-    def __init__(self, models: Mapping[str, Llm], counter: TokenCounter) -> None:
+    def __init__(self, models: Mapping[str, ChatModel], counter: TokenCounter) -> None:
         self._models = models
         self._counter = counter
-        self._counting = Lock()
-        self.failures: Counter[str] = Counter()
+        self.failures = Failures()
         """How often a summary could not be had, by what was wrong."""
 
     def __call__(self, request: SummaryRequest) -> SummaryResult:
@@ -66,8 +45,7 @@ class OpenAiSummarizer:
             return self._summary(request)
         except SummaryError as error:
             if not error.over_by:  # else it is asked for again, with less to tell
-                with self._counting:
-                    self.failures[str(error)] += 1
+                self.failures.add(str(error))
             raise
 
     def _summary(self, request: SummaryRequest) -> SummaryResult:
@@ -94,25 +72,18 @@ class OpenAiSummarizer:
 
 def _fault(answer: Completion, text_tokens: int, target_tokens: int) -> str | None:
     """Why an answer is no summary; None where it is one."""
-    if answer.finish in _FAULTS:
-        return _FAULTS[answer.finish]
-    if not answer.text.strip():
-        return "is empty"
-    if text_tokens > target_tokens:
-        return f"is over its target of {target_tokens} tokens"
-    return None
+    over = text_tokens > target_tokens
+    return answer.fault or (f"is over its target of {target_tokens} tokens" if over else None)
 
 
-def _call(request: SummaryRequest, words: Wording, room: int) -> _Call:
-    counter = request.counter
-    instructions = words.instructions(room, behind_prefix=request.prefix is not None)
-    tokens = counter.generated("system", counter.text(instructions))
-    told = {"role": "system", "content": instructions}
-    if request.prefix is not None:
-        return _Call([*request.prefix.messages(), told], request.prefix.history.tools, tokens + request.prefix.tokens)
-    conversation = _between_tags(request, words)
-    tokens += counter.generated("user", counter.text(conversation)) + counter.REPLY_TOKENS
-    return _Call([told, {"role": "user", "content": conversation}], (), tokens)
+def _call(request: SummaryRequest, words: Wording, room: int) -> Question:
+    counter, prefix = request.counter, request.prefix
+    instructions = words.instructions(room, behind_prefix=prefix is not None)
+    if prefix is None:
+        return question(instructions, _data(request, words), counter)
+    tokens = counter.generated("system", counter.text(instructions)) + prefix.tokens
+    messages = [*prefix.messages(), {"role": "system", "content": instructions}]
+    return Question(messages, tokens, prefix.history.tools)
 
 
 def _refuse_over_window(request: SummaryRequest, words: Wording, room: int, prompt_tokens: int) -> None:
@@ -136,20 +107,12 @@ def _refuse_over_window(request: SummaryRequest, words: Wording, room: int, prom
         raise over_window_error(request, over_by)
 
 
-def _between_tags(request: SummaryRequest, words: Wording) -> str:
-    """The last summary and the messages, each between tags that nothing in them can close."""
+def _data(request: SummaryRequest, words: Wording) -> dict[str, str]:
+    """The last summary and the messages."""
     previous = (request.previous or "").removeprefix(words.title).strip()
     conversation = "\n".join(line for message in request.messages for line in _labelled(message))
-    code = _absent_code(f"{previous}\n{conversation}")
     parts = {"summary": previous, "conversation": conversation}
-    return "\n".join(f"<{name}-{code}>\n{text}\n</{name}-{code}>" for name, text in parts.items() if text)
-
-
-def _absent_code(text: str) -> str:
-    """A code that does not occur in a text, and is always the same for it."""
-    data = text.encode("utf-8", "surrogatepass")
-    digests = (hashlib.sha256(b"%d %b" % (attempt, data)).hexdigest() for attempt in count())
-    return next(code for code in (digest[:_CODE_DIGITS] for digest in digests) if code not in text)
+    return {name: text for name, text in parts.items() if text}
 
 
 def _labelled(message: Message) -> Iterator[str]:

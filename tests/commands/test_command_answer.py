@@ -1,7 +1,9 @@
 """Recall (answered): over real HTTP, in every output, and with what could not be had."""
 
+import csv
 import json
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +61,7 @@ def test_recall_is_that_of_the_answers(ctxmode: Ctxmode, logs: str, server: Endp
     result = ctxmode("compare", logs, *asking(server), "--format", "json")
     report = json.loads(result.out)
     assert result.code == 0
-    about = {"probes": CONVERSATIONS, "unanswered": 0, "model": "gpt-4o"}
+    about = {"probes": CONVERSATIONS, "unanswered": 0, "model": "gpt-4o", "judge": None}
     assert report["modes"]["full"]["recall"]["answered"] == {"value": 1.0, "low": 1.0, "high": 1.0} | about
     assert report["modes"]["sliding"]["recall"]["answered"] == {"value": 0.0, "low": 0.0, "high": 0.0} | about
     assert report["differences"]["sliding"]["recall.answered"] == {"value": -1.0, "low": -1.0, "high": -1.0}
@@ -76,7 +78,8 @@ def test_who_is_asked_is_said(ctxmode: Ctxmode, here: Path, logs: str, server: E
     assert f"recall (answered): tiny at {server.url} was asked" in " ".join(result.out.split())
     assert "its summaries came from" not in result.out
     made_with = json.loads((here / "run" / "run.json").read_text())
-    assert made_with["answers"] == {"model": "tiny", "endpoint": server.url, "per_conversation": 1}
+    assert made_with["answers"] == {"model": "tiny", "endpoint": server.url, "per_conversation": 1, "judge": None}
+    assert "the answers were graded by the matcher" in " ".join(result.out.split())
     assert made_with["endpoint"] is None
 
 
@@ -103,6 +106,57 @@ def test_the_table_has_a_column_only_where_it_was_asked_for(ctxmode: Ctxmode, lo
     plain = ctxmode("compare", logs, "--modes", "full,sliding", "--format", "markdown").out
     assert "(answered)" not in plain
     assert len(server.bodies) == made
+
+
+def judging(verdict: Reply) -> AbstractContextManager[Endpoint]:
+    """An endpoint that answers as `reader` does, and judges every answer the same."""
+
+    def script(body: dict[str, Any], number: int) -> Reply:
+        return verdict if body["model"] == "strict" else reader(body, number)
+
+    return endpoint(script)
+
+
+JUDGE = ("--answer", "--judge-model", "strict")
+
+
+def test_a_judge_s_word_counts(ctxmode: Ctxmode, here: Path, logs: str) -> None:
+    """Not the matcher's: each answer is judged once, and who judged is in every output."""
+    with judging(Reply('{"right": true}')) as server:
+        result = ctxmode("compare", logs, *asking(server, *JUDGE, "-o", "run", "-o", "r.csv", "-o", "r.json"))
+    assert result.code == 0
+    answered = json.loads((here / "r.json").read_text())["modes"]["sliding"]["recall"]["answered"]
+    assert (answered["value"], answered["judge"], answered["unanswered"]) == (1.0, "strict", 0)
+    judged = [body for body in server.bodies if body["model"] == "strict"]
+    assert [body["response_format"]["type"] for body in judged] == [
+        "json_schema"
+    ] * 2  # the same two answers everywhere
+    assert f"facts are asked of gpt-4o and judgements are asked of strict at {server.url}" in result.err
+    assert "the answers were judged by strict" in " ".join(result.out.split())
+    assert json.loads((here / "run" / "run.json").read_text())["answers"]["judge"] == "strict"
+    rows = csv.DictReader((here / "r.csv").read_text().splitlines())
+    assert {row["recall_answered_is"] for row in rows} == {"judged by strict"}
+
+
+@pytest.mark.parametrize("reply", [Reply("yes"), Reply('{"right": true}', "length"), Reply(status=500)])
+def test_an_answer_that_is_not_judged_is_left_out_and_told(reply: Reply, ctxmode: Ctxmode, logs: str) -> None:
+    """It counts as one that could not be had; with none judged, what was asked for could not be evaluated."""
+    with judging(reply) as server:
+        result = ctxmode("compare", logs, *asking(server, *JUDGE), "--format", "json")
+    assert result.code == 3
+    report = json.loads(result.out)
+    assert report["modes"]["full"]["recall"]["answered"] is None
+    assert any(note.startswith("full: 6 answers could not be had or judged") for note in report["notes"])
+    assert "judgements that could not be had: 12, since" in result.err
+
+
+def test_a_judged_run_asks_nothing_twice(ctxmode: Ctxmode, logs: str) -> None:
+    """Judgements are kept as answers are."""
+    with judging(Reply('{"right": false}')) as server:
+        first, second = (ctxmode("compare", logs, *asking(server, *JUDGE), "--format", "json") for _ in range(2))
+        assert first.out == second.out
+        assert len(server.bodies) == 2 * CONVERSATIONS + 2
+    assert "live calls: 0 made" in second.err
 
 
 def test_second_run_asks_nothing(ctxmode: Ctxmode, logs: str, server: Endpoint) -> None:

@@ -156,7 +156,11 @@ USAGE = [
     (["--reserved-output", "200000"], "error: reserved_output is 200000, the whole window of 128000 tokens", ""),
     (["--sliding-turns", "-1"], "error: sliding_turns is -1, less than 0", ""),
     (["--summary-role", "user"], 'error: summary_role is "user"', "one of system, assistant"),
-    (["-o", "x.pdf"], 'error: x.pdf: no format is written to ".pdf"', "hint: .json .jsonl .csv .md, or no extension"),
+    (
+        ["-o", "x.pdf"],
+        'error: x.pdf: no format is written to ".pdf"',
+        "hint: .json .jsonl .csv .md .html, or no extension",
+    ),
     (["-o", "none/x.json"], "error: none/x.json: the file cannot be written: No such file or directory", ""),
     (["-o", "."], "error: .: the run folder exists already", "name another"),
 ]

@@ -35,6 +35,7 @@ def test_run_folder(ctxmode: Ctxmode, talk: str, here: Path) -> None:
     """`-o run` keeps one row a request, and the results that it printed."""
     printed = ctxmode("replay", talk, "--mode", "summary", "-o", "run", "--format", "json").out
     assert sorted(path.name for path in (here / "run").iterdir()) == [
+        "card_calls.parquet",
         "harm.parquet",
         "probes.parquet",
         "requests.parquet",

@@ -29,7 +29,7 @@ def of(*messages: tuple[str, str], card: Card = Card()) -> Card:  # noqa: B008, 
     """The card after these messages, of role and text."""
     latest = max((fact.position for fact in (*card.pinned, *card.facts)), default=-1)
     for position, (role, text) in enumerate(messages, start=latest + 1):
-        card = update(card, extract_card_facts(spoken(role, text), position))
+        card = update(card, extract_card_facts(spoken(role, text), position).facts)
     return card
 
 

@@ -111,7 +111,7 @@ def test_summary_by_turns_follows_its_schedule() -> None:
     """With 6 kept and every 4, the first refresh comes at 11 complete turns, the next ones 5 turns later each."""
     summarizer = Recorder()
     contexts = play(manager("summary", summarizer), "s " + exchanges(18))
-    refreshed = [index for index, context in enumerate(contexts) if context.call is not None]
+    refreshed = [index for index, context in enumerate(contexts) if context.summary_call is not None]
     assert refreshed == [11, 16]
     # Turn n starts at 1 + 2n. At 11 complete turns, all but the last 6 are the first 5: messages 1 to 10.
     assert [sent(contexts[index]) for index in (10, 11, 12, 15)] == [
@@ -195,10 +195,12 @@ def test_summary_stands_after_the_leading_system_messages() -> None:
 def test_summary_call_is_counted() -> None:
     """The request that a summary was made for carries the call's figures."""
     context = play(manager("summary", Recorder(), summary_threshold=0, summary_every=0), "u a u")[-1]
-    assert context.call is not None
-    assert context.call._asdict() == {
+    assert context.summary_call is not None
+    assert context.summary_call._asdict() == {
+        "purpose": "summary",
         "model": "gpt-4o-mini",
         "prefix": None,
+        "message": None,
         "strategy": "rolling",
         "prompt_tokens": 101,
         "completion_tokens": 3,
@@ -223,7 +225,9 @@ def test_failed_summary_falls_back_and_tries_again() -> None:
     ]
     assert [request.previous for request in summarizer.asked] == [None, *["summary 1"] * 3]
     assert summarizer.told()[3] == ["u2", "a3", "u4", "a5", "u6", "a7"]
-    failed = [context.call for context in contexts if context.call is not None and context.call.failed]
+    failed = [
+        context.summary_call for context in contexts if context.summary_call is not None and context.summary_call.failed
+    ]
     assert [(call.prompt_tokens, call.completion_tokens) for call in failed] == [(77, 0), (77, 0)]
 
 

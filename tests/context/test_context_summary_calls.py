@@ -8,7 +8,7 @@ from dialogues import MODEL, TOOLS, counter, dialogue, history_of, messages_of, 
 from hypothesis import given
 
 from ctxmode_cli.context.config import ContextConfig
-from ctxmode_cli.context.context import Context, SummaryCall, wire_form
+from ctxmode_cli.context.context import AuxiliaryCall, Context, wire_form
 from ctxmode_cli.context.history import History
 from ctxmode_cli.context.manager import ContextManager
 from ctxmode_cli.context.plan import SummaryError, SummaryRequest, SummaryResult
@@ -46,8 +46,8 @@ def manager(summarizer: Any, model: str = MODEL, tools: Any = (), **settings: An
     return ContextManager(config, summarizer=summarizer, history=History(TokenCounter.for_model(model), tools=tools))
 
 
-def calls(contexts: list[Context]) -> list[SummaryCall]:
-    return [context.call for context in contexts if context.call is not None]
+def calls(contexts: list[Context]) -> list[AuxiliaryCall]:
+    return [context.summary_call for context in contexts if context.summary_call is not None]
 
 
 # --- whose model ---
@@ -204,7 +204,7 @@ def test_prefix_equals_what_the_last_request_sent() -> None:
                 assert request.prefix is not None
                 assert request.prefix.messages()[: len(last)] == last
                 assert request.prefix.history.tools == TOOLS[1]
-                assert wire_form(context.call.prefix, session.history) == request.prefix.messages()  # type: ignore[union-attr, arg-type]
+                assert wire_form(context.summary_call.prefix, session.history) == request.prefix.messages()  # type: ignore[union-attr, arg-type]
             last = context.messages(session.history)
         session.append(message)
     assert len(summarizer.asked) == 2
@@ -239,7 +239,7 @@ def test_the_summary_is_the_same_either_way() -> None:
         play(manager(ExtractiveSummarizer(counter()), summary_prefix=prefix), "u a " * 8 + "u")
         for prefix in ("none", "session")
     )
-    assert [context._replace(call=None) for context in alone] == [context._replace(call=None) for context in behind]
+    assert [context._replace(calls=()) for context in alone] == [context._replace(calls=()) for context in behind]
     assert [call.text for call in calls(alone)] == [call.text for call in calls(behind)]
     assert [call.unseen_tokens for call in calls(behind)] == [0] * 7
 
@@ -300,7 +300,7 @@ def test_window_that_holds_no_message_is_a_failure() -> None:
     """Where not even the newest call group fits, no call is made: the request falls back and nothing is billed."""
     contexts = play(manager(Recorder(), **SMALL), "u a u a u", a1=words(ROOM + 1))
     [call] = calls(contexts)
-    assert call == SummaryCall("gpt-4", "rolling", 0, 0, 0, failed=True, text="")
+    assert call == AuxiliaryCall("summary", "gpt-4", 0, 0, failed=True, strategy="rolling")
     assert contexts[-1].stepped_down == "sliding"
     assert shown(contexts[-1].pieces) == "0-3 4-4"
 

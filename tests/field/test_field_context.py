@@ -295,7 +295,7 @@ def test_no_threshold_is_no_summary(trigger: str) -> None:
     """
     session = manager("summary", summary_threshold=None, summary_trigger=trigger, compress_ratio=0.01)
     messages = [*turns(25), user("And?")]
-    assert all(context.call is None for context in requests(session, messages))
+    assert all(context.summary_call is None for context in requests(session, messages))
     assert session.build_request_messages() == messages
 
 

@@ -1,6 +1,7 @@
 """The data files: every template of both languages can be said."""
 
 import itertools
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -33,6 +34,8 @@ def templates(grammar: Grammar) -> Iterator[tuple[str, Node]]:
     """Every template of a session, with the place where it stands."""
     for name in ("hello", "aside"):
         yield name, getattr(grammar, name)
+    for manner in grammar.manners:
+        yield from ((manner.name, remark.text) for remark in (manner.opener, manner.aside, manner.closer))
     yield from (("persona", node) for node in grammar.personas)
     yield from (("rule", node) for node in grammar.rules)
     for intent in grammar.intents:
@@ -67,6 +70,21 @@ def covering_texts(node: Node) -> list[str]:
             columns = [covering_texts(part) for part in node.parts]
             longest = max(map(len, columns), default=0)
             return ["".join(column[row % len(column)] for column in columns) for row in range(longest)]
+
+
+def pattern(node: Node, parts: Mapping[str, Node]) -> str:
+    """A regular expression for all texts of a written form; parts of the calendar are numbers or words."""
+    match node:
+        case Literal():
+            return re.escape(node.text.lower())
+        case Number():
+            return rf"\d{{{node.width},{max(node.width, len(str(node.high)))}}}"
+        case Slot():
+            return pattern(parts[node.name], parts) if node.name in parts else r"\w+"
+        case Choice():
+            return f"(?:{'|'.join(pattern(option, parts) for option in node.options)})"
+        case Series():
+            return "".join(pattern(part, parts) for part in node.parts)
 
 
 def test_unknown_language() -> None:
@@ -105,6 +123,18 @@ def test_no_text_is_broken(grammar: Grammar) -> None:
             assert not set("{}|") & set(text), (place, text)
             assert "，。" not in text, (place, text)
             assert "  " not in text.strip(), (place, text)
+
+
+def test_no_text_says_the_value_of_a_slot(grammar: Grammar) -> None:
+    """What can be a fact is said by its slot alone: no other text has a value or an alias by chance."""
+    texts = [(place, text.lower()) for place, node in templates(grammar) for text in covering_texts(node)]
+    for name, spec in grammar.slots.items():
+        if spec.is_fact and not spec.calendar:
+            forms = "|".join(pattern(spec.forms[form], spec.parts) for form in sorted(spec.aliases & spec.forms.keys()))
+            value = re.compile(rf"(?<![0-9a-z])(?:{forms})(?![0-9a-z])")
+            for place, text in texts:
+                # A bare number is a field of a tool's result, under a name of its own.
+                assert text.isdigit() or not value.search(text), (name, place, text)
 
 
 def test_every_slot_is_stated_and_needed(grammar: Grammar) -> None:

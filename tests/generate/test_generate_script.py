@@ -39,7 +39,7 @@ def turn(user: str, reply: str, *arguments: str) -> Turn:
 
 def script(turns: Sequence[Turn]) -> Script:
     """The script of a session of these turns, without a system prompt."""
-    grammar = Grammar("en", SLOTS, (), Literal(""), Literal(""), (), (), {})
+    grammar = Grammar("en", SLOTS, (), Literal(""), Literal(""), (), (), (), (), {})
     written = Script(grammar, Random(3), datetime(2026, 3, 1, 9, tzinfo=UTC))  # noqa: S311
     for each in turns:
         written.write_turn(each)

@@ -22,8 +22,10 @@ from ctxmode_cli.language.matching import FactMatcher
 from ctxmode_cli.tokens.counter import TokenCounter
 
 SESSIONS = 200
-DIGEST = "22f7d803c1b248b9fe387590ea4b11936e23dfb7571970de4bcfb6dad9c21a0b"
+DIGEST = "fd6514f90c4134df89234a2df18868196ca3460aa0fcbf4792bde2046cb74e07"
 """sha256 of the first 20 sessions of seed 1 as JSON lines; change it only when sessions are meant to change."""
+PERIODS = ((0, 6), (7, 10), (11, 13), (14, 16), (19, 21))
+"""First and last hour of night, morning, noon, afternoon and evening."""
 
 Record = dict[str, Any]
 
@@ -113,12 +115,12 @@ def test_sessions_parse(sessions: Sequence[Record]) -> None:
 
 
 def test_turns(sessions: Sequence[Record]) -> None:
-    """A session has 15 to 60 user turns, with a long tail."""
+    """A session has 6 to 180 user turns: half of them have at most 25, one in ten over 55."""
     turns = sorted(len(user_positions(session["messages"])) for session in sessions)
-    assert turns[0] >= 15
-    assert turns[-1] <= 60
-    assert turns[SESSIONS // 2] <= 28
-    assert turns[-SESSIONS // 20] >= 45
+    assert turns[0] >= 6
+    assert turns[-1] <= 180
+    assert turns[SESSIONS // 2] <= 25
+    assert turns[-SESSIONS // 10] > 55
 
 
 def test_order_of_roles(sessions: Sequence[Record]) -> None:
@@ -131,7 +133,7 @@ def test_order_of_roles(sessions: Sequence[Record]) -> None:
 
 
 def test_calls_and_results(sessions: Sequence[Record]) -> None:
-    """Every call is answered directly, in order, by a tool that the session declares, with its arguments."""
+    """Every call is answered directly, in order, by a tool that the session declares, whether it calls all or not, with its arguments."""
     shapes: Counter[str] = Counter()
     for session in sessions:
         schemas = {tool["function"]["name"]: tool["function"]["parameters"] for tool in session["tools"]}
@@ -149,7 +151,7 @@ def test_calls_and_results(sessions: Sequence[Record]) -> None:
             shapes["two calls at once"] += len(calls) > 1
             shapes["two calls in a row"] += bool(calls) and messages[position - 1]["role"] == "tool"
             shapes["orphans"] += message["role"] == "tool" and messages[position - 1]["role"] == "user"
-        assert called == set(schemas)
+        assert called <= set(schemas)
         ids = [call["id"] for message in messages for call in message.get("tool_calls", ())]
         assert len(ids) == len(set(ids))
     assert shapes["two calls at once"] > SESSIONS // 10
@@ -167,12 +169,20 @@ def test_times_go_forward(sessions: Sequence[Record]) -> None:
         assert statistics.median(gaps) < 60
 
 
+def test_sessions_begin_when_people_are_up(sessions: Sequence[Record]) -> None:
+    """More sessions begin around noon and in the evening than at other times, and few at night."""
+    hours = Counter(int(each["messages"][0]["ts"][11:13]) for each in sessions)
+    per_hour = [sum(hours[hour] for hour in hours if low <= hour <= high) / (high - low + 1) for low, high in PERIODS]
+    night, morning, noon, afternoon, evening = per_hour
+    assert night < morning < noon > afternoon < evening
+
+
 def test_system_prompts(sessions: Sequence[Record]) -> None:
-    """A system prompt has 150 to 500 tokens."""
+    """A system prompt has 250 to 650 tokens."""
     counter = TokenCounter.for_model("gpt-4o")
     counts = [counter.text(session["messages"][0]["content"]) for session in sessions]
-    assert min(counts) >= 150
-    assert max(counts) <= 500
+    assert min(counts) >= 250
+    assert max(counts) <= 650
 
 
 def test_user_messages_vary(sessions: Sequence[Record]) -> None:
@@ -197,13 +207,13 @@ def test_texts_are_tidy(sessions: Sequence[Record]) -> None:
 
 
 def test_number_of_facts(sessions: Sequence[Record]) -> None:
-    """A session has 4 to 12 facts, numbered in the order in which they are stated, and most are needed later."""
+    """A session has 3 to 12 facts, numbered in the order in which they are stated; in all, most are needed later."""
     for session in sessions:
         ids = [fact["id"] for fact in session["facts"]]
         assert ids == [f"f{number}" for number in range(len(ids))]
-        assert 4 <= len(ids) <= MAX_FACTS
+        assert 3 <= len(ids) <= MAX_FACTS
         assert sorted(fact["stated_at"] for fact in session["facts"]) == [f["stated_at"] for f in session["facts"]]
-        assert sum("probe_at" in fact for fact in session["facts"]) > len(ids) / 3
+        assert sum("probe_at" in fact for fact in session["facts"]) >= 1
     probed = [bool(fact.get("probe_at")) for _, fact in facts(sessions)]
     assert sum(probed) > 0.8 * len(probed)
 
@@ -298,11 +308,11 @@ def test_denials(sessions: Sequence[Record]) -> None:
 
 
 def test_probe_distances() -> None:
-    """About a third of the probes come within 5 turns, a third within 6 to 15, a third later."""
+    """About a third of the probes come within 5 turns, and more than a third after 15."""
     distances = probe_distances(list(generate_sessions(2 * SESSIONS, seed=2)))
     near, late = (sum(each <= 5 for each in distances), sum(each > 15 for each in distances))
     assert 0.28 < near / len(distances) < 0.38
-    assert 0.28 < late / len(distances) < 0.38
+    assert 0.36 < late / len(distances) < 0.50
 
 
 def test_subjects_are_taken_up_again(sessions: Sequence[Record]) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ctxmode_cli.context.config import ContextConfig
 from ctxmode_cli.conversation.parse import parse_conversation
-from ctxmode_cli.replay.results import Comparison, DataTotals, Histogram, ModeTotals, SummaryCalls, Totals
+from ctxmode_cli.replay.results import AuxiliaryCalls, Comparison, DataTotals, Histogram, ModeTotals, Totals
 from ctxmode_cli.replay.session import Replay
 from ctxmode_cli.replay.statistics import MEASURES
 from ctxmode_cli.score.answers import Answering
@@ -158,11 +158,11 @@ def test_summary_calls_add_up() -> None:
     """Each call counts its prompt and its completion, failed ones too, apart from the requests' own tokens."""
     record = {"messages": talk(*["I must have tea at 5.", "Noted."] * 13)}
     summary = totals_of(record).modes["summary"]
-    assert (summary.summary_calls.count, summary.summary_calls.failed) == (1, 0)
-    assert summary.summary_calls.prompt_tokens > summary.summary_calls.completion_tokens > 0
+    assert (summary.calls["summary"].count, summary.calls["summary"].failed) == (1, 0)
+    assert summary.calls["summary"].prompt_tokens > summary.calls["summary"].completion_tokens > 0
     failing = totals_of(record, summary_target_tokens=1).modes["summary"]
-    assert failing.summary_calls.count == failing.summary_calls.failed > 1
-    assert failing.stepped_down == {"sliding": failing.summary_calls.count}
+    assert failing.calls["summary"].count == failing.calls["summary"].failed > 1
+    assert failing.stepped_down == {"sliding": failing.calls["summary"].count}
 
 
 # --- percentiles and sums ---
@@ -215,7 +215,7 @@ def test_totals_of_parts_add_up(target: int) -> None:
         for part in parts:
             total += part.modes[mode]
         assert total == together.modes[mode]
-    assert together.modes["summary"].summary_calls != SummaryCalls()
+    assert together.modes["summary"].calls["summary"] != AuxiliaryCalls()
     assert bool(together.modes["summary"].stepped_down) == (target == 1)
 
 

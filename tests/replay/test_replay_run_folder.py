@@ -126,7 +126,7 @@ def test_summaries_add_up(run: tuple[Path, Totals]) -> None:
     """Each summary call is a row with the text that was sent, and the rows sum to the totals."""
     path, totals = run
     calls = rows(path, "summaries")
-    part = totals.modes["summary"].summary_calls
+    part = totals.modes["summary"].calls["summary"]
     assert len(calls) == part.count > 0
     assert {row["mode"] for row in calls} == {"summary"}
     assert {(row["strategy"], row["model"]) for row in calls} == {("rolling", "gpt-4o-mini")}

@@ -55,7 +55,9 @@ def check_replay(conversation: Conversation, configs: dict[str, ContextConfig], 
         slow = SlowSession(messages, config, conversation.tools, WINDOW, summarizer, each_user)
         expected = [slow.request(position) for position, _ in spans]
         _check_mode(session, name, expected)
-        calls = [row.context.call for row in session.modes[name].requests if row.context and row.context.call]
+        calls = [
+            row.context.summary_call for row in session.modes[name].requests if row.context and row.context.summary_call
+        ]
         assert [not call.failed for call in calls] == slow.calls
     return len(spans) * len(configs)
 

@@ -10,7 +10,7 @@ from assumptions import simulation
 from comparisons import Build
 
 from ctxmode_cli.context.config import ContextConfig
-from ctxmode_cli.replay.results import Comparison, DataTotals, Histogram, ModeTotals, SummaryCalls
+from ctxmode_cli.replay.results import AuxiliaryCalls, Comparison, DataTotals, Histogram, ModeTotals, no_calls
 from ctxmode_cli.score.position import USE_UNITS
 from ctxmode_cli.score.recall import Recall
 from ctxmode_cli.simulate.rates import Bill, Usage
@@ -26,6 +26,7 @@ def totals(
     written: int = 0,
     replies: int = 0,
     calls: Usage | None = None,
+    card_calls: Usage | None = None,
     latency_ms: Sequence[int] | None = None,
 ) -> ModeTotals:
     """What a mode's requests add up to.
@@ -39,19 +40,24 @@ def totals(
         written: And that are written to it.
         replies: Tokens of all replies.
         calls: What one summary call is billed.
+        card_calls: And one call for the fact card.
         latency_ms: Of its requests; as many as they have tokens where none are given.
     """
     sizes = [] if tokens is None else [tokens] if isinstance(tokens, int) else list(tokens)
     usage = Usage(sum(sizes) - cached - written, cached, written, replies)
-    summaries = SummaryCalls() if calls is None else SummaryCalls(1, 0, calls.prompt, calls.completion)
+    made = {"summary": calls, "card": card_calls}
+    auxiliary = {
+        purpose: AuxiliaryCalls(1, 0, usage.prompt, usage.completion, bill=Bill({0: usage}))
+        for purpose, usage in made.items()
+        if usage is not None
+    }
     return ModeTotals(
         requests=len(sizes) + unsendable,
         unsendable=Counter({"input": unsendable} if unsendable else {}),
         prompt_tokens=Histogram(Counter(sizes)),
         bill=Bill({0: usage} if sizes else {}),
         latency_ms=Histogram(Counter(sizes if latency_ms is None else latency_ms)),
-        summary_calls=summaries,
-        summary_bill=Bill({} if calls is None else {0: calls}),
+        calls=no_calls() | auxiliary,
         recall=Recall()
         if kept is None
         else Recall(Counter({1: kept}), Counter({1: facts}), Counter({1: kept * USE_UNITS})),

@@ -58,6 +58,17 @@ def test_summary_calls_are_in_the_cost(build: Build) -> None:
     )
 
 
+def test_card_calls_are_in_the_cost(build: Build) -> None:
+    """So are calls that a model reads the fact card with, beside those for summaries, each with its own share."""
+    card, call = Usage(uncached=200, completion=20), Usage(uncached=100, completion=60)
+    compared = build(full=(4000, 1000), summary={"tokens": 1000, "kept": 1000, "calls": call, "card_calls": card})
+    # Card: (200 x 3 + 20 x 15) / 1e6 / 2 = 0.00045 USD; requests 0.0015, summary 0.0006; all of full is 0.006.
+    assert answer(compared) == (
+        f"summary costs least {AMONG}: $0.00255 a session (23.5% of it for 1 summary call and 17.6% of it for 1 card "
+        "call), 42.5% of full's $0.00600, with 100.0% of the facts in context."
+    )
+
+
 def test_cost_of_a_day(build: Build) -> None:
     """Where a number of sessions a day is given, costs are those of a day: 0.003 USD x 10,000 sessions."""
     compared = build(full=(2000, 1000), sliding=(1000, 990), changed={"sessions_per_day": 10_000})

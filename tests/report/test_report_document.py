@@ -42,7 +42,7 @@ DATA = {
 }  # fmt: skip
 MODE = {
     "requests", "unsendable", "invalid", "trimmed", "tokens", "cached_tokens", "latency_s", "cost_usd", "recall",
-    "harm", "summary_calls",
+    "harm", "summary_calls", "card_calls",
 }  # fmt: skip
 
 
@@ -69,10 +69,12 @@ def test_every_promised_name_is_there(build: Build) -> None:
         assert set(part["cached_tokens"]) == {"mean", "total", "share"}
         assert set(part["latency_s"]) == {"mean", "p50", "p95", "p99", "profile"}
         assert set(part["cost_usd"]) == {
-            "total", "total_uncached", "summary_calls", "per_request", "per_session", "per_day", "relative",
+            "total", "total_uncached", "summary_calls", "card_calls", "per_request", "per_session", "per_day", "relative",
             "relative_uncached", "per_session_uncached",
         }  # fmt: skip
-        assert set(part["summary_calls"]) == {"count", "failed", "prompt_tokens", "completion_tokens", "unseen_tokens"}
+        for purpose in ("summary", "card"):
+            counts = {"count", "failed", "prompt_tokens", "completion_tokens", "unseen_tokens"}
+            assert set(part[f"{purpose}_calls"]) == counts
         assert report["settings"][mode]["mode"] == mode
         assert report["settings"][mode]["sliding_turns"] == 10
     assert set(report["differences"]) == {"summary"}
@@ -87,11 +89,11 @@ def test_costs_and_times_by_hand(build: Build) -> None:
     summary = {"tokens": 500, "calls": Usage(100, 50, 0, 20)}
     report = document(build(full=full, summary=summary, changed={"sessions_per_day": 3}))
     assert report["modes"]["full"]["cost_usd"] == {
-        "total": 0.0051, "total_uncached": 0.0075, "summary_calls": 0.0, "per_request": 0.00255, "per_session": 0.00255,
+        "total": 0.0051, "total_uncached": 0.0075, "summary_calls": 0.0, "card_calls": 0.0, "per_request": 0.00255, "per_session": 0.00255,
         "per_session_uncached": 0.00375, "per_day": 0.00765, "relative": 1.0, "relative_uncached": 1.0,
     }  # fmt: skip
     assert report["modes"]["summary"]["cost_usd"] == {
-        "total": 0.002115, "total_uncached": 0.00225, "summary_calls": 0.000615, "per_request": 0.002115,
+        "total": 0.002115, "total_uncached": 0.00225, "summary_calls": 0.000615, "card_calls": 0.0, "per_request": 0.002115,
         "per_session": 0.0010575, "per_session_uncached": 0.001125, "per_day": 0.0031725, "relative": 2115 / 5100, "relative_uncached": 0.3,
     }  # fmt: skip
     assert report["modes"]["full"]["cached_tokens"] == {"mean": 500.0, "total": 1000, "share": 0.5}
@@ -268,14 +270,15 @@ def test_csv_has_what_a_spreadsheet_wants(build: Build) -> None:
     assert first == {
         "mode": "full", "model": "gpt-4o", "requests": "2", "tokens_total": "2000", "tokens_mean": "1000.0",
         "tokens_p50": "500", "tokens_p95": "1500", "tokens_relative": "1.0", "cost_total_usd": "0.0051",
-        "cost_total_uncached_usd": "0.0075", "cost_summary_calls_usd": "0.0", "cost_per_session_usd": "0.00255",
+        "cost_total_uncached_usd": "0.0075", "cost_summary_calls_usd": "0.0", "cost_card_calls_usd": "0.0", "cost_per_session_usd": "0.00255",
         "cost_per_day_usd": "0.00765", "cost_relative": "1.0", "cost_relative_uncached": "1.0", "summary_share": "",
         "cache_rule": "made-up", "cached_tokens": "1000", "cached_share": "0.5", "latency_mean_s": "1.0",
         "latency_p50_s": "0.7", "latency_p95_s": "1.3", "latency_p99_s": "1.3", "latency_profile": "made-up",
         "recall_in_context": "", "recall_in_context_low": "", "recall_in_context_high": "", "recall_modelled": "",
         "recall_modelled_low": "", "recall_modelled_high": "", "recall_answered": "",
-        "recall_answered_low": "", "recall_answered_high": "", "position_profile": "flat", "summary_calls": "0",
+        "recall_answered_low": "", "recall_answered_high": "", "position_profile": "flat", "recall_answered_is": "", "summary_calls": "0",
         "summary_prompt_tokens": "0", "summary_completion_tokens": "0",
+        "card_calls": "", "card_prompt_tokens": "", "card_completion_tokens": "", "card_share": "",
         "trimmed": "0", "unsendable": "0", "invalid": "0", "skipped": "4",
     }  # fmt: skip
     assert (second["tokens_relative"], second["summary_prompt_tokens"]) == ("0.5", "150")

@@ -16,10 +16,9 @@ from assumptions import MODELS, PRICE, RULE, simulation
 from ctxmode_cli.commands.options import OutputFormat
 from ctxmode_cli.replay.forecast import Forecast, Point
 from ctxmode_cli.report.forecast_chart import HEIGHT, chart
-from ctxmode_cli.report.forecast_formats import FORECAST_FORMATS, forecast_json, forecast_table
+from ctxmode_cli.report.forecast_formats import FORECAST_EXTENSIONS, FORECAST_FORMATS, forecast_json, forecast_table
 from ctxmode_cli.report.forecast_rows import milestones
 from ctxmode_cli.report.forecast_text import break_even_lines, forecast_answer, forecast_notes
-from ctxmode_cli.report.formats import EXTENSIONS
 from ctxmode_cli.report.words import usd
 from ctxmode_cli.simulate.charges import Provider
 
@@ -192,7 +191,8 @@ def test_numbers_of_turns_that_the_table_shows(turns: int, shown: list[int]) -> 
 def test_every_format_of_the_option_and_every_extension_is_written(forecast: Any) -> None:
     """What the shared option offers, a forecast can write."""
     assert set(FORECAST_FORMATS) == set(get_args(OutputFormat))
-    assert set(EXTENSIONS.values()) <= set(FORECAST_FORMATS)
+    assert FORECAST_EXTENSIONS
+    assert set(FORECAST_EXTENSIONS.values()) <= set(FORECAST_FORMATS)
     assert all(form(forecast(full=FULL, summary=SUMMARY)).endswith("\n") for form in FORECAST_FORMATS.values())
 
 

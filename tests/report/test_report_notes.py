@@ -224,12 +224,24 @@ def test_note_on_summary_calls(build: Build, settings: dict[str, Any], unseen: i
     """How a mode's summary calls are made is told last, with what a call with too small a window never saw."""
     compared = build(full=(10, 900), summary={"tokens": 10, "kept": 900, "calls": Usage(uncached=9)})
     configs = {"full": ContextConfig(mode="full"), "summary": ContextConfig(mode="summary", **settings)}
-    compared.modes["summary"].summary_calls.unseen_tokens = unseen
+    compared.modes["summary"].calls["summary"].unseen_tokens = unseen
     model = configs["summary"].summarising_model
     assert notes(dataclasses.replace(compared, configs=configs))[-1] == (
         f"summary: its summary calls go to {model}, {expected}"
     )
     assert "summary calls" not in " ".join(notes(build(full=(10, 900), summary=(10, 900))))
+
+
+@pytest.mark.parametrize("unseen", [0, 1200])
+def test_note_on_card_calls(build: Build, unseen: int) -> None:
+    """How the fact card's calls are made, what was over their window, and, where a model was asked, which and where."""
+    compared = build(full={"tokens": 10, "kept": 900, "card_calls": Usage(uncached=9)})
+    compared.modes["full"].calls["card"].unseen_tokens = unseen
+    how = "full: its card calls go to gpt-4o-mini, one for each user message of earlier turns, in the background, "
+    over = "; 1,200 tokens of user messages were over its window and never seen" if unseen else ""
+    assert notes(compared)[-1] == f"{how}outside the latency{over}"
+    asked = dataclasses.replace(compared, endpoint="http://here", asked_for=("card",))
+    assert notes(asked)[-1] == "full: its fact card's facts came from openai, model gpt-4o-mini at http://here"
 
 
 def test_heading(build: Build) -> None:

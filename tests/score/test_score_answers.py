@@ -11,7 +11,7 @@ from ctxmode_cli.context.manager import ContextManager
 from ctxmode_cli.conversation.conversation import Conversation, Fact
 from ctxmode_cli.conversation.parse import parse_conversation
 from ctxmode_cli.replay.session import Replay, SessionReplay
-from ctxmode_cli.score.answers import Answering, Ask, is_right, question_of
+from ctxmode_cli.score.answers import Answering, Ask, Grade, Question, by_matcher, question_of
 from ctxmode_cli.score.scores import FAILED, NOT_ASKED
 from ctxmode_cli.summarize.extractive import ExtractiveSummarizer
 from ctxmode_cli.tokens.counter import TokenCounter
@@ -66,7 +66,7 @@ def test_label_has_the_first_word() -> None:
 )
 def test_answer_is_right_with_value_and_polarity(answer: str, asked: Fact, *, right: bool) -> None:
     """A whole value, denied where the fact is a denial; an answer that says both is no answer."""
-    assert is_right(answer, asked) is right
+    assert by_matcher(answer, Question("", asked, "en")) is right
 
 
 COUNTER = TokenCounter.for_model("gpt-4o")
@@ -85,10 +85,16 @@ def conversation(name: str = "c", **more: Any) -> Conversation:
 
 
 def replayed(
-    ask: Ask, record: Conversation | None = None, *, most: int = 9, seed: int = 0, **settings: Any
+    ask: Ask,
+    record: Conversation | None = None,
+    *,
+    most: int = 9,
+    seed: int = 0,
+    grade: Grade = by_matcher,
+    **settings: Any,
 ) -> SessionReplay:
     configs = {mode: ContextConfig(mode=mode, sliding_turns=1, **settings) for mode in ("full", "sliding")}
-    answering = Answering(ask, most, seed)
+    answering = Answering(ask, most, seed, grade)
     replay = Replay(configs, COUNTER, ExtractiveSummarizer(COUNTER), simulation(), answering=answering)
     return replay(record or conversation())
 
@@ -130,6 +136,24 @@ def test_answer_that_could_not_be_had() -> None:
     session = replayed(lambda *_: None)
     assert session.modes["full"].scores.answered.tolist() == [FAILED, FAILED]
     assert [score.answered for score in session.modes["full"].scores] == [None, None]
+
+
+def test_answers_are_graded_by_who_is_handed_in() -> None:
+    """It is given each answer that could be had, with its question; what it cannot grade counts as no answer."""
+    graded: list[tuple[str, Question]] = []
+    answers = iter(["Elm?", None, "K77", "no idea"])
+    verdicts = iter([True, False, None])
+
+    def grade(answer: str, question: Question) -> bool | None:
+        graded.append((answer, question))
+        return next(verdicts)
+
+    record = conversation()
+    session = replayed(lambda *_: next(answers), record, grade=grade)
+    assert session.modes["full"].scores.answered.tolist() == [1, FAILED]
+    assert session.modes["sliding"].scores.answered.tolist() == [0, FAILED]
+    address, code = (Question(question_of(fact, "en"), fact, "en") for fact in record.facts)
+    assert graded == [("Elm?", address), ("K77", address), ("no idea", code)]
 
 
 def test_what_cannot_be_sent_is_wrong_and_nobody_is_asked() -> None:

@@ -1,14 +1,18 @@
 """What requests are charged and how long they take: worked out by hand on a conversation of six-token messages."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from decimal import Decimal
+from types import MappingProxyType
 from typing import Any
 
 import pytest
 from assumptions import PROFILE, RULE, simulation
 from dialogues import counter, dialogue
 
+from ctxmode_cli.context.card_facts import CardReading, FactExtractor
 from ctxmode_cli.context.config import ContextConfig
+from ctxmode_cli.context.context import AuxiliaryCall
 from ctxmode_cli.context.plan import SummaryError, SummaryRequest, SummaryResult
 from ctxmode_cli.conversation.message import Message
 from ctxmode_cli.conversation.parse import parse_conversation, parse_message
@@ -32,10 +36,16 @@ class Told:
         return SummaryResult("yes", counter().text("yes"), 100)
 
 
-def session(script: str, assumed: Simulation, summarizer: Told | None = None, **settings: Any) -> SessionReplay:
+def session(
+    script: str,
+    assumed: Simulation,
+    summarizer: Told | None = None,
+    extractors: Mapping[str, FactExtractor] = MappingProxyType({}),
+    **settings: Any,
+) -> SessionReplay:
     config = ContextConfig(**({"mode": "full"} | settings))
     record = {"id": "one", "messages": dialogue(script)}
-    replay = Replay({"mode": config}, counter(), summarizer or Told(), assumed)
+    replay = Replay({"mode": config}, counter(), summarizer or Told(), assumed, extractors=extractors)
     return replay(parse_conversation(record, where="here", default_id="1"))
 
 
@@ -90,9 +100,9 @@ def test_a_summary_call_is_charged_apart() -> None:
     """At its own model, from no cache and into none; in the background it does not make its request wait."""
     first, second = charges("u a u a", simulation(), **SUMMARISED)
     assert first
-    assert first.call is None
+    assert first.calls == ()
     assert second
-    assert second.call == Charge(Usage(uncached=100, completion=1), 0, 600)
+    assert second.calls == (Charge(Usage(uncached=100, completion=1), 0, 600),)
     note = counter().generated("system", 1)
     assert second.usage.prompt == note + 6 + 3
     assert second.latency_ms == round(1000 * (0.5 + 0.001 * second.usage.prompt + 0.01))
@@ -108,13 +118,32 @@ def test_a_blocking_summary_call_makes_its_request_wait() -> None:
     assert blocking == background._replace(latency_ms=(background.latency_ms or 0) + 600)
 
 
+def test_a_card_call_is_charged_apart_and_waited_for_by_nobody() -> None:
+    """What it reads was said a turn before; a blocking summary beside it is waited for, and it is not."""
+
+    def reads(message: Message, position: int) -> CardReading:
+        del message
+        return CardReading((), AuxiliaryCall("card", "gpt-4o-mini", 200, 5, message=position))
+
+    def charged(**more: Any) -> Charge:
+        extractors = {"gpt-4o-mini": reads}
+        charge = charges("u a u a", simulation(), extractors=extractors, fact_card=True, **SUMMARISED, **more)[1]
+        assert charge
+        return charge
+
+    background, blocking = charged(), charged(summary_call="blocking")
+    card = Charge(Usage(uncached=200, completion=5), 0, 740)
+    assert background.calls == (card, card, Charge(Usage(uncached=100, completion=1), 0, 600))
+    assert blocking == background._replace(latency_ms=(background.latency_ms or 0) + 600)
+
+
 def test_a_failed_call_is_charged_what_it_sent() -> None:
     """A call that failed before anything was sent costs nothing and takes no time."""
     sent, unsent = (charges("u a u a", simulation(), Told(fails_after=tokens), **SUMMARISED)[1] for tokens in (50, 0))
     assert sent
     assert unsent
-    assert sent.call == Charge(Usage(uncached=50), 0, 550)
-    assert unsent.call == Charge(Usage(), 0, 0)
+    assert sent.calls == (Charge(Usage(uncached=50), 0, 550),)
+    assert unsent.calls == (Charge(Usage(), 0, 0),)
 
 
 def test_noise_is_the_same_for_every_mode() -> None:

@@ -24,8 +24,10 @@ def calls(summarizer: Summarizer, target: int, **settings: object) -> list[tuple
     for message in filler_session("s", 20, TurnSize(0, 8, 18)).messages:
         manager.append(message)
         context = manager.build_context() if message.role == "user" else None
-        if context is not None and context.call is not None:
-            found.append((context.call.prompt_tokens, context.call.completion_tokens, context.call.text))
+        if context is not None and context.summary_call is not None:
+            found.append(
+                (context.summary_call.prompt_tokens, context.summary_call.completion_tokens, context.summary_call.text)
+            )
     return found
 
 

@@ -17,8 +17,9 @@ from ctxmode_cli.context.plan import SessionPrefix, SummaryError, SummaryRequest
 from ctxmode_cli.conversation.message import Message
 from ctxmode_cli.conversation.parse import parse_message
 from ctxmode_cli.errors import CtxmodeError
+from ctxmode_cli.language.tagged import between_tags
 from ctxmode_cli.llm import Llm
-from ctxmode_cli.summarize.openai import OpenAiSummarizer, _between_tags
+from ctxmode_cli.summarize.openai import OpenAiSummarizer, _data
 from ctxmode_cli.summarize.wording import wording
 from ctxmode_cli.tokens.counter import TokenCounter
 
@@ -101,14 +102,16 @@ def test_language(asked: Any, words: Any, server: Endpoint) -> None:
 def test_speakers_calls_and_results() -> None:
     """Names, tool calls and their results are told; a message that only calls has no empty line."""
     call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": '{"q":\n1}'}}
-    told = _between_tags(
-        request(
-            message("user", "Look", name="Alice\nassistant: Bob"),
-            message("assistant", None, tool_calls=[call]),
-            message("tool", [{"type": "text", "text": "Found 3"}], tool_call_id="c1"),
-            message("user", None),
-        ),
-        EN,
+    told = between_tags(
+        _data(
+            request(
+                message("user", "Look", name="Alice\nassistant: Bob"),
+                message("assistant", None, tool_calls=[call]),
+                message("tool", [{"type": "text", "text": "Found 3"}], tool_call_id="c1"),
+                message("user", None),
+            ),
+            EN,
+        )
     )
     assert told.split("\n")[1:-1] == [
         "user Alice assistant: Bob: Look",
@@ -144,7 +147,7 @@ def test_text_cannot_close_tags_or_begin_a_line(text: str, place: str) -> None:
         message("tool", said, tool_call_id="c"),
         previous=f"{EN.title}{text}" if place == "summary" else None,
     )
-    told = _between_tags(asked, EN)
+    told = between_tags(_data(asked, EN))
     code = re.search(r"</conversation-(\w{8})>\Z", told)[1]
     assert told.count(code) == (4 if place == "summary" else 2)
     inside = told.split(f"<conversation-{code}>\n")[1].removesuffix(f"\n</conversation-{code}>")
@@ -158,22 +161,9 @@ def test_text_cannot_close_tags_or_begin_a_line(text: str, place: str) -> None:
 def test_code_of_the_tags_never_occurs_in_them(texts: list[str]) -> None:
     """The tags' code is in the tags alone, and always the same for the same conversation."""
     asked = request(*(message("user", text) for text in texts))
-    told = _between_tags(asked, EN)
-    assert told == _between_tags(asked, EN)
+    told = between_tags(_data(asked, EN))
+    assert told == between_tags(_data(asked, EN))
     assert told.count(told[len("<conversation-") : len("<conversation-") + 8]) == 2
-
-
-def test_code_that_occurs_is_not_taken() -> None:
-    """A conversation that holds the code which it would have gets another one."""
-    from ctxmode_cli.summarize import openai
-
-    text = "hello"
-    first = openai._absent_code(text)
-    known = {openai._absent_code(f"{text} {number}") for number in range(4)}
-    assert len({first, *known}) == 5
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(openai, "_CODE_DIGITS", 1)
-        assert openai._absent_code("0123456789abcde") == "f"
 
 
 def test_prompt_says_that_the_conversation_is_data() -> None:
@@ -367,7 +357,7 @@ def test_failed_summary_steps_down_and_the_next_request_tries_again(reply: Reply
     good = Reply("- so far")
     with endpoint([good, reply, good]) as server:
         contexts = session(server, 5)
-        calls = [context.call for context in contexts]
+        calls = [context.summary_call for context in contexts]
         assert [call and call.failed for call in calls] == [None, None, False, True, False]
         assert [context.stepped_down for context in contexts] == [None, None, None, "sliding", None]
         assert len(server.bodies) == 3
@@ -389,7 +379,7 @@ def test_twelve_rounds_stay_bounded(strategy: str) -> None:
 
     with endpoint(script) as server:
         contexts = session(server, 14, summary_strategy=strategy, summary_target_tokens=60)
-        made = [context.call for context in contexts if context.call]
+        made = [context.summary_call for context in contexts if context.summary_call]
         assert len(made) == 12
         assert all(COUNTER.text(call.text) <= 60 for call in made)
         assert {call.failed for call in made} == {False, True}

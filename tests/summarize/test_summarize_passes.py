@@ -37,7 +37,7 @@ def test_facts_of_the_first_turns_outlast_every_pass(strategy: str) -> None:
     for number, parts in enumerate([*SAID, *fillers]):
         manager.append({"role": "user", "content": " ".join(parts).strip()})
         context = manager.build_context()
-        calls += context.call is not None
+        calls += context.summary_call is not None
         if number >= len(SAID):
             sent = "\n".join(message["content"] for message in context.messages(manager.history))
             assert [fact for fact in FACTS if fact not in sent] == [], number

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from ctxmode_cli.context.config import Budget, ContextConfig
-from ctxmode_cli.context.context import SummaryCall
+from ctxmode_cli.context.context import AuxiliaryCall
 from ctxmode_cli.context.history import History, Note
 from ctxmode_cli.context.modes.sliding import Sliding
 from ctxmode_cli.context.plan import (
@@ -80,12 +80,12 @@ class Summary:
             plan, _ = self.fallback(history, budget, State())
             billed = SummaryResult("", 0, error.prompt_tokens)
             failed = self._call(billed, error.completion_tokens, prefix)._replace(failed=True)
-            return plan._replace(call=failed, stepped_down="sliding"), state
+            return plan._replace(calls=(failed,), stepped_down="sliding"), state
         note = self._note(result, state.corrections, history.counter)
         alike = self.counter.encoding_name == history.counter.encoding_name
         completion_tokens = result.text_tokens if alike else self.counter.text(result.text)
         call = self._call(result, completion_tokens, prefix)
-        return Plan(target, note, target, call), state._replace(summary=note, summarised=target)
+        return Plan(target, note, target, (call,)), state._replace(summary=note, summarised=target)
 
     def _note(self, result: SummaryResult, corrections: Corrections, counter: TokenCounter) -> Note | None:
         """The summary as it is sent; None where a person's corrections leave nothing of it."""
@@ -141,15 +141,15 @@ class Summary:
             seen += 1
         return seen
 
-    def _call(self, result: SummaryResult, completion_tokens: int, prefix: SessionPrefix | None) -> SummaryCall:
-        return SummaryCall(
+    def _call(self, result: SummaryResult, completion_tokens: int, prefix: SessionPrefix | None) -> AuxiliaryCall:
+        return AuxiliaryCall(
+            purpose="summary",
             model=self.counter.model.name,
-            strategy=self.config.summary_strategy,
             prompt_tokens=result.prompt_tokens,
             completion_tokens=completion_tokens,
-            unseen_tokens=result.unseen_tokens,
-            failed=False,
             text=result.text,
+            unseen_tokens=result.unseen_tokens,
+            strategy=self.config.summary_strategy,
             prefix=None if prefix is None or not result.prompt_tokens else prefix.pieces,
         )
 

@@ -47,7 +47,7 @@ def assemble(
         plan.summarised,
         plan.trimmed or input_cut is not None,
         plan.stepped_down,
-        plan.call,
+        plan.calls,
         wanted,
         plan.documents_dropped,
     )

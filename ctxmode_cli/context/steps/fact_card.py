@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 from functools import lru_cache
 
-from ctxmode_cli.context.card import Card, CardFact, update, write
-from ctxmode_cli.context.card_facts import FactExtractor
+from ctxmode_cli.context.card import Card, update, write
+from ctxmode_cli.context.card_facts import CardReading, FactExtractor
+from ctxmode_cli.context.context import AuxiliaryCall
 from ctxmode_cli.context.history import History, Note
 from ctxmode_cli.context.plan import State
 from ctxmode_cli.language.sentences import language_of
@@ -26,14 +27,16 @@ class FactCard:
         self._extractor = extractor
         self._line_tokens = lru_cache(maxsize=4096)(counter.text)
 
-    def __call__(self, history: History, state: State) -> State:
-        """The state with all facts on the card that were said before the current turn."""
+    def __call__(self, history: History, state: State) -> tuple[State, tuple[AuxiliaryCall, ...]]:
+        """The state with all facts on the card that were said before the current turn, and the calls that found them."""
         stop = history.turn_start
         if stop <= state.card_stop:
-            return state
-        card = update(state.card, list(self._stated(history, state.card_stop, stop)))
+            return state, ()
+        readings = list(self._readings(history, state.card_stop, stop))
+        card = update(state.card, [fact for reading in readings for fact in reading.facts])
         note = state.card_note if card == state.card else self.note(card, history)
-        return state._replace(card=card, card_note=note, card_stop=stop)
+        calls = tuple(reading.call for reading in readings if reading.call is not None)
+        return state._replace(card=card, card_note=note, card_stop=stop), calls
 
     def note(self, card: Card, history: History) -> Note | None:
         """The card as it is sent, in the language of the user's first words; None for an empty one."""
@@ -44,10 +47,10 @@ class FactCard:
             Note("card", "system", text, self._counter.generated("system", self._counter.text(text))) if text else None
         )
 
-    def _stated(self, history: History, start: int, stop: int) -> Iterator[CardFact]:
-        """The facts that `messages[start:stop]` state; several modes read each message once."""
+    def _readings(self, history: History, start: int, stop: int) -> Iterator[CardReading]:
+        """What `messages[start:stop]` state; several modes read each message once."""
         for position in range(start, stop):
             key = self._extractor, position
             if key not in history.shared:
                 history.shared[key] = self._extractor(history.messages[position], position)
-            yield from history.shared[key]
+            yield history.shared[key]
