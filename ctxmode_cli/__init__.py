@@ -19,6 +19,7 @@ __all__ = [
     "MemorySessionStore",
     "OverBudgetError",
     "RedisSessionStore",
+    "Run",
     "SessionStore",
     "Sessions",
     "Summarizer",
@@ -26,6 +27,7 @@ __all__ = [
     "SummaryRequest",
     "SummaryResult",
     "TokenCounter",
+    "open_run",
 ]
 
 if TYPE_CHECKING:
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from ctxmode_cli.context.sessions import MemorySessionStore, Sessions, SessionStore
     from ctxmode_cli.context.steps.budget import OverBudgetError
     from ctxmode_cli.errors import CtxmodeError, ExitCode
+    from ctxmode_cli.replay.stored import Run, open_run
     from ctxmode_cli.summarize.extractive import ExtractiveSummarizer
     from ctxmode_cli.tokens.counter import TokenCounter
 else:  # hidden from type checkers, to which any name would exist otherwise
@@ -53,6 +56,7 @@ else:  # hidden from type checkers, to which any name would exist otherwise
         "MemorySessionStore": "context.sessions",
         "OverBudgetError": "context.steps.budget",
         "RedisSessionStore": "context.redis_sessions",
+        "Run": "replay.stored",
         "SessionStore": "context.sessions",
         "Sessions": "context.sessions",
         "Summarizer": "context.plan",
@@ -60,6 +64,7 @@ else:  # hidden from type checkers, to which any name would exist otherwise
         "SummaryRequest": "context.plan",
         "SummaryResult": "context.plan",
         "TokenCounter": "tokens.counter",
+        "open_run": "replay.stored",
     }
 
     def __getattr__(name: str) -> object:

@@ -40,6 +40,7 @@ def test_the_public_names_are_the_promised_ones() -> None:
         "MemorySessionStore",
         "OverBudgetError",
         "RedisSessionStore",
+        "Run",
         "SessionStore",
         "Sessions",
         "Summarizer",
@@ -47,6 +48,7 @@ def test_the_public_names_are_the_promised_ones() -> None:
         "SummaryRequest",
         "SummaryResult",
         "TokenCounter",
+        "open_run",
     ]
     assert set(ctxmode_cli.__all__) <= set(dir(ctxmode_cli))
 

@@ -6,7 +6,18 @@ import sys
 
 import pytest
 
-HEAVY = ("pyarrow", "tiktoken", "plotext", "genai_prices", "rich.table", "numpy", "pandas", "ahocorasick_rs", "openai")
+HEAVY = (
+    "pyarrow",
+    "tiktoken",
+    "plotext",
+    "genai_prices",
+    "rich.table",
+    "numpy",
+    "pandas",
+    "ahocorasick_rs",
+    "openai",
+    "junitparser",
+)
 SCRIPT = """
 import atexit, json, sys
 sys.argv = ["ctxmode", *sys.argv[1:]]
@@ -24,7 +35,16 @@ def imported(*arguments: str) -> list[str]:
 
 @pytest.mark.parametrize(
     "arguments",
-    [("--version",), ("modes",), ("--help",), ("compare", "--help"), ("replay", "--help"), ("forecast", "--help")],
+    [
+        ("--version",),
+        ("modes",),
+        ("--help",),
+        ("compare", "--help"),
+        ("replay", "--help"),
+        ("forecast", "--help"),
+        ("gate", "--help"),
+        ("diff", "--help"),
+    ],
 )
 def test_what_is_heavy_is_not_imported(arguments: tuple[str, ...]) -> None:
     """Version and modes import nothing heavy; help imports what draws it, and no data or token library."""

@@ -18,7 +18,7 @@ from ctxmode_cli.errors import CtxmodeError, system_errors
 
 OWN_FILE = "ctxmode.toml"
 PROJECT_FILE = "pyproject.toml"
-TABLES = ("modes", "prices", "cache_rules")
+TABLES = ("modes", "prices", "cache_rules", "gate")
 """Keys that hold tables by name."""
 USE = "use"
 """In a table whose name is an option too, the key that stands for the option: TOML has no room for both."""
@@ -58,6 +58,8 @@ class ConfigFile:
     """As written, numbers with a point as Decimal; whoever prices requests checks them."""
     cache_rules: Mapping[str, Any] = field(default_factory=dict)
     """Likewise."""
+    gate: Mapping[str, Any] = field(default_factory=dict)
+    """Likewise: whoever judges results checks it."""
 
 
 def read_config(folder: Path, name: str | None) -> ConfigFile:
@@ -129,7 +131,8 @@ def _checked_file(path: Path, where: str, sha256: str, table: dict[str, Any]) ->
     common = {key: value for key, value in options.items() if key in SETTINGS}
     ContextConfig(**common)
     modes = {name: _mode(name, section, common) for name, section in tables.get("modes", {}).items()}
-    return ConfigFile(path, where, sha256, options, modes, tables.get("prices", {}), tables.get("cache_rules", {}))
+    raw = (tables.get(key, {}) for key in ("prices", "cache_rules", "gate"))
+    return ConfigFile(path, where, sha256, options, modes, *raw)
 
 
 def _option(key: str, value: Any) -> Any:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, NamedTuple, NoReturn
 import typer
 
 from ctxmode_cli.commands.console import terminal_width, wants_colour, write_result
-from ctxmode_cli.commands.options import BASELINE, LIVE, MODES, ReplayOptions, with_replay_options
+from ctxmode_cli.commands.options import BASELINE, GATE, LIVE, MODES, ReplayOptions, with_replay_options
 from ctxmode_cli.errors import CtxmodeError, ExitCode
 from ctxmode_cli.report.words import counted
 
@@ -25,7 +25,7 @@ MOST_TOKENS = 1_000_000
 """Of a message made of a number: about the widest window of any model."""
 
 
-@partial(with_replay_options, without=("probes", "position_profile", "output", "audit", *LIVE))
+@partial(with_replay_options, without=("probes", "position_profile", "output", "audit", *GATE, *LIVE))
 def forecast(
     settings: "ModeSettings",
     options: ReplayOptions,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ctxmode_cli.commands.console import note, terminal_width, wants_colour, write_result
-from ctxmode_cli.commands.options import ANSWERS, TABLE_OR_JSON, ReplayOptions, with_replay_options
+from ctxmode_cli.commands.options import ANSWERS, GATE, TABLE_OR_JSON, ReplayOptions, with_replay_options
 from ctxmode_cli.context.config import ContextMode
 from ctxmode_cli.errors import CtxmodeError, ExitCode
 from ctxmode_cli.report.words import counted, listed
@@ -24,7 +24,7 @@ MAX_ID = 200
 
 @partial(
     with_replay_options,
-    without=("limit", "sample", "sessions_per_day", "format", "output", "audit", "dry_run", *ANSWERS),
+    without=("limit", "sample", "sessions_per_day", "format", "output", "audit", "dry_run", *GATE, *ANSWERS),
     unfiled=("request", "diff", "output_format"),
 )
 def inspect(

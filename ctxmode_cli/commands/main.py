@@ -16,8 +16,10 @@ from ctxmode_cli.commands.calibrate import latency
 from ctxmode_cli.commands.compare import compare
 from ctxmode_cli.commands.console import note, print_errors, write_result
 from ctxmode_cli.commands.convert import convert
+from ctxmode_cli.commands.diff import diff
 from ctxmode_cli.commands.forecast import forecast
 from ctxmode_cli.commands.formats import formats
+from ctxmode_cli.commands.gate import gate
 from ctxmode_cli.commands.generate import generate
 from ctxmode_cli.commands.inspect_request import inspect
 from ctxmode_cli.commands.label import label
@@ -41,6 +43,8 @@ app = typer.Typer(
 for command in (
     compare,
     replay,
+    gate,
+    diff,
     inspect,
     forecast,
     generate,

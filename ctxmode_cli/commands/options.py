@@ -53,6 +53,8 @@ FILE_KEYS: dict[str, Any] = {}
 
 ANSWERS = ("answer", "answer_model", "answer_probes", "judge_model")
 """Fields of ReplayOptions that are about recall (answered)."""
+GATE = ("gate", "against", "allow_different_data")
+"""Fields of ReplayOptions that are about the gate."""
 LIVE = (
     "summarizer",
     "fact_card_extractor",
@@ -67,6 +69,9 @@ LIVE = (
 )
 """Fields of ReplayOptions that are about live calls."""
 
+TABLED = ("gate",)
+"""Options that no key of a configuration file sets, since a table of their name says more than they do."""
+
 LARGEST = 1_000_000_000
 """No number of seconds or sessions is larger, so that whatever follows from it stays finite."""
 
@@ -75,6 +80,12 @@ ON_ERROR = Annotated[Literal["fail", "skip"], typer.Option(help="What a bad reco
 MAX_ERRORS = Annotated[int | None, typer.Option(min=0, help="Bad records that are borne.")]
 TABLE_OR_JSON = Annotated[Literal["table", "json"], typer.Option("--format", help="Form of the result on stdout.")]
 """For commands whose result has no other form."""
+
+GATE_OPTION = typer.Option(
+    "--gate", metavar="RULE", help='What has to hold: "summary.recall.in_context >= 0.85"; repeats.'
+)
+AGAINST_OPTION = typer.Option(metavar="SNAPSHOT", help="Results or run folder that it must not be worse than.")
+DIFFERENT_DATA_OPTION = typer.Option("--allow-different-data", help="Compare with runs on other data, too.")
 
 
 def _read_config(ctx: typer.Context, name: str | None) -> Any:  # typer looks up the types of a callback's signature
@@ -167,8 +178,15 @@ class ReplayOptions:
     format: Annotated[OutputFormat, typer.Option(help="Form of the result on stdout.")] = "table"
     output: Annotated[
         list[str] | None,
-        typer.Option("--output", "-o", help="Also write FILE (.json .jsonl .csv .md .html), or a run folder; repeats."),
+        typer.Option(
+            "--output",
+            "-o",
+            help="Also write FILE (.json .jsonl .csv .md .html .xml .parquet), or a run folder; repeats.",
+        ),
     ] = None
+    gate: Annotated[list[str] | None, GATE_OPTION] = None
+    against: Annotated[str | None, AGAINST_OPTION] = None
+    allow_different_data: Annotated[bool, DIFFERENT_DATA_OPTION] = False
     audit: Annotated[
         str | None, typer.Option(help="Write what was kept, compressed and dropped of each request (.jsonl).")
     ] = None
@@ -224,7 +242,8 @@ def with_replay_options(
     shared = [field.name for field in fields(ReplayOptions) if field.name not in without]
     options = [_option(name, option_types[name], ReplayOptions) for name in shared]
 
-    filed = [parameter for parameter in (*own, *settings, *options) if parameter.name not in unfiled]
+    never = {*unfiled, *TABLED}
+    filed = [parameter for parameter in (*own, *settings, *options) if parameter.name not in never]
     FILE_KEYS.update({parameter.name: parameter.annotation for parameter in filed if _is_option(parameter)})
 
     @functools.wraps(command)

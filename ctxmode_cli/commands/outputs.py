@@ -36,10 +36,10 @@ class OutputFile:
         with self._told():
             self._open.__exit__(kind, error, trace)
 
-    def write(self, text: str) -> None:
+    def write(self, content: str | bytes) -> None:
         """Write the whole file."""
         with self._told():
-            self._part.write_bytes(text.encode())
+            self._part.write_bytes(content.encode() if isinstance(content, str) else content)
 
     def append(self, lines: Iterable[str]) -> None:
         """Write some more lines."""

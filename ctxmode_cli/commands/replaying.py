@@ -1,9 +1,9 @@
 """What the replaying commands have in common: read, replay, report."""
 
 import platform
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import typer
@@ -11,19 +11,21 @@ import typer
 from ctxmode_cli import __version__
 from ctxmode_cli.commands.config_file import ConfigFile
 from ctxmode_cli.commands.console import note, terminal_width, wants_colour, write_result
+from ctxmode_cli.commands.gating import Gate, tell_verdict
 from ctxmode_cli.commands.mode_settings import ModeSettings
 from ctxmode_cli.commands.options import ReplayOptions
-from ctxmode_cli.commands.outputs import Outputs, open_outputs, refuse_inputs
+from ctxmode_cli.commands.outputs import OutputFile, Outputs, open_outputs, refuse_inputs
 from ctxmode_cli.commands.progress import progress
 from ctxmode_cli.commands.simulation import described
 from ctxmode_cli.commands.source import Source
 from ctxmode_cli.commands.wiring import Wiring
 from ctxmode_cli.errors import ExitCode
 from ctxmode_cli.replay.audit import audit_lines
+from ctxmode_cli.replay.by_conversation import ByConversation
 from ctxmode_cli.replay.results import Comparison
 from ctxmode_cli.replay.run import run
 from ctxmode_cli.replay.session import SessionReplay
-from ctxmode_cli.report.formats import EXTENSIONS, FORMATS, as_json
+from ctxmode_cli.report.formats import FILE_EXTENSIONS, FILE_FORMATS, FORMATS, as_json
 from ctxmode_cli.report.html.page import require_html
 from ctxmode_cli.report.table import as_table
 from ctxmode_cli.report.words import listed
@@ -47,8 +49,11 @@ def replay_and_report(
         settings: What each mode is set to.
         options: What else was asked.
     """
-    wiring = Wiring.of(modes, baseline, settings, options)  # what is wrong with it is told before anything is read
+    # What is wrong with these is told before anything is read.
+    wiring = Wiring.of(modes, baseline, settings, options)
+    gate = Gate.of(settings.file, options.gate, options.against, allow_different_data=options.allow_different_data)
     source = Source(data, options)
+    gate.refuse_other_data(source.inputs, options)
     if options.dry_run:
         from ctxmode_cli.commands.dry_run import dry_run
 
@@ -56,37 +61,52 @@ def replay_and_report(
         dry_run(wiring, source, settings.file)
         return
     audit = [options.audit] if options.audit else []
-    refuse_inputs(source.inputs, [*(options.output or ()), *audit])
+    refuse_inputs([*source.inputs, *gate.inputs], [*(options.output or ()), *audit])
     with ExitStack() as stack:
-        outputs = open_outputs(options.output or (), stack, EXTENSIONS, wiring.simulation)
+        outputs = open_outputs(options.output or (), stack, FILE_EXTENSIONS, wiring.simulation)
         _require_writers(outputs)
         audits = open_outputs(audit, stack, {".jsonl": "jsonl"}).files
-
-        def keep(session: SessionReplay) -> None:
-            for folder in outputs.folders:
-                folder.add(session)
-            for file in audits:
-                file.append(audit_lines(session))
-
+        lists_all = gate.lists_conversations or any(file.format == "junit" for file in outputs.files)
+        by_conversation = ByConversation() if lists_all else None
         announce(source.description, modes, settings, options)
         live = wiring.live
         if live and not options.quiet:
             live.announce()
         concurrency = options.llm_concurrency if live else 1
         with closing(progress(source.conversations(), quiet=options.quiet)) as conversations:
+            keep = _keeping(outputs, audits, by_conversation)
             totals = run(conversations, wiring.replay(), keep=keep, reject=source.reject, concurrency=concurrency)
         if live and not options.quiet:
             live.tell()
         source.check_some_left(totals.data.conversations)
         source.tell_skipped()
-        comparison = wiring.comparison(totals, source.sources, source.skipped)
+        compared = wiring.comparison(totals, source.sources, source.skipped)
+        comparison = gate.judged(replace(compared, by_conversation=by_conversation))
         for folder in outputs.folders:
             folder.finish(as_json(comparison), _made_with(comparison, settings.file))
         for file in outputs.files:
-            file.write(FORMATS[file.format](comparison))
+            file.write(FILE_FORMATS[file.format](comparison))
     _print(comparison, options.format)
-    if tell_not_evaluated(comparison, options):
-        raise typer.Exit(ExitCode.NOT_EVALUATED)
+    not_evaluated = tell_not_evaluated(comparison, options)
+    code = tell_verdict(comparison.gate, is_shown=options.format in {"table", "markdown"})
+    if code or not_evaluated:
+        raise typer.Exit(code or ExitCode.NOT_EVALUATED)
+
+
+def _keeping(
+    outputs: Outputs, audits: Sequence[OutputFile], by_conversation: ByConversation | None
+) -> Callable[[SessionReplay], None]:
+    """What takes each replayed conversation to where its rows are kept."""
+
+    def keep(session: SessionReplay) -> None:
+        for folder in outputs.folders:
+            folder.add(session)
+        for file in audits:
+            file.append(audit_lines(session))
+        if by_conversation is not None:
+            by_conversation.add(session)
+
+    return keep
 
 
 def _require_writers(outputs: Outputs) -> None:

@@ -7,6 +7,9 @@ from ctxmode_cli.context.config import Budget
 from ctxmode_cli.context.context import Context, span
 from ctxmode_cli.context.history import History, Note
 
+CHECKS = ("over_budget", "disorder", "parted_call", "raw_and_summarised", "lost_system", "first_not_user")
+"""The names of the checks."""
+
 
 def mode_faults(context: Context, history: History, budget: Budget) -> tuple[str, ...]:
     """The checks that this context fails and the record itself does not; empty for a valid request.

@@ -36,6 +36,11 @@ def short(text: str, length: int = MAX_NAME) -> str:
     return text if len(text) <= length else f"{text[:length]}…"
 
 
+def utf8(text: str) -> str:
+    """`text` as Parquet can hold it: lone surrogates become escapes."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 @dataclass(slots=True)
 class Share:
     """Probes with one thing in common; unlike in recall, each probe weighs alike."""

@@ -13,9 +13,11 @@ from ctxmode_cli.context.context import CALL_PURPOSES, AuxiliaryCall
 from ctxmode_cli.language.explain import why_missing
 from ctxmode_cli.language.matching import message_text
 from ctxmode_cli.replay.breakdown import Breakdown, short
+from ctxmode_cli.replay.by_conversation import ByConversation
 from ctxmode_cli.replay.harm_totals import HarmTotals
 from ctxmode_cli.replay.session import ModeRows, Replay, SessionReplay
 from ctxmode_cli.replay.statistics import FIXED_POINT, Interval, Replicates, Sums
+from ctxmode_cli.replay.verdict import Verdict
 from ctxmode_cli.score.position import USE_UNITS, PositionProfile, find_position_profile
 from ctxmode_cli.score.recall import Recall
 from ctxmode_cli.score.scores import FAILED
@@ -390,6 +392,10 @@ class Comparison:
     """The purposes of the calls beside the requests that went there."""
     answers_from: AnswersFrom | None = None
     """None where no model was asked for facts."""
+    by_conversation: ByConversation | None = None
+    """None where nobody asked for each conversation."""
+    gate: Verdict | None = None
+    """None where nothing was to be checked."""
 
     def cost(self, mode: str, *, cached: bool = True) -> Cost | None:
         """What a mode costs, with the prompt cache or without it.

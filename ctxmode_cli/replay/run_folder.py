@@ -16,6 +16,7 @@ from ctxmode_cli.conversation.conversation import Fact
 from ctxmode_cli.conversation.jsonl import sorted_json
 from ctxmode_cli.conversation.streams import beside
 from ctxmode_cli.errors import CtxmodeError, system_errors
+from ctxmode_cli.replay.breakdown import utf8
 from ctxmode_cli.replay.session import SessionReplay
 from ctxmode_cli.score.harm import Harm
 from ctxmode_cli.simulate.charges import Charge, Simulation
@@ -178,7 +179,7 @@ class RunFolder:
             self._add(session)
 
     def _add(self, session: SessionReplay) -> None:
-        conversation_id = _utf8(session.conversation.id)
+        conversation_id = utf8(session.conversation.id)
         for mode, rows in session.modes.items():
             for row, charge, completion_tokens in zip(
                 rows.requests, rows.charges, session.completion_tokens, strict=True
@@ -199,8 +200,8 @@ class RunFolder:
                 self._probes.append(
                     {
                         "conversation_id": conversation_id,
-                        "fact_id": _utf8(fact.id),
-                        "kind": _utf8(fact.kind),
+                        "fact_id": utf8(fact.id),
+                        "kind": utf8(fact.kind),
                         "mode": mode,
                         "request": score.request,
                         "age_turns": score.age_turns,
@@ -229,7 +230,7 @@ class RunFolder:
     def _called(self, call: AuxiliaryCall, charge: Charge) -> dict[str, Any]:
         """Columns of a call beside the request."""
         said = {field: value for field, value in call._asdict().items() if field in CALLS[call.purpose].names}
-        return said | {"text": _utf8(call.text)} | self._charged(charge, call.model)
+        return said | {"text": utf8(call.text)} | self._charged(charge, call.model)
 
     def _charged(self, charge: Charge, model: str) -> dict[str, Any]:
         """Columns that any call has: what it read from the cache, how long it takes, and USD where the price is known."""
@@ -256,13 +257,8 @@ def _sent(context: Context, history: History) -> dict[str, Any]:
 def _harmed(harm: Harm, facts: Sequence[Fact]) -> dict[str, Any]:
     return {
         "kind": harm.kind,
-        "fact_id": _utf8(facts[harm.fact].id),
-        "old_fact_id": None if harm.old is None else _utf8(facts[harm.old].id),
+        "fact_id": utf8(facts[harm.fact].id),
+        "old_fact_id": None if harm.old is None else utf8(facts[harm.old].id),
         "message": harm.message,
-        "statement": _utf8(harm.statement) or None,
+        "statement": utf8(harm.statement) or None,
     }
-
-
-def _utf8(text: str) -> str:
-    """`text` as Parquet can hold it: lone surrogates become escapes."""
-    return text.encode("utf-8", "backslashreplace").decode("utf-8")

@@ -165,9 +165,7 @@ class Replicates:
         Returns:
             None where the figure is unknown, or fewer than two conversations have something to say of it.
         """
-        if value is None or mode not in self._modes:
-            return None
-        return _interval(float(value), self._modes[mode].ratio(MEASURES[measure]))
+        return None if value is None else _interval(float(value), self.ratio(mode, measure))
 
     def difference(self, mode: str, other: str, measure: str, value: Fraction | None) -> Interval | None:
         """The difference between two modes' figures, mode less other, with its interval; paired, so it is narrow.
@@ -181,10 +179,25 @@ class Replicates:
         Returns:
             None as for `interval`.
         """
-        if value is None or not {mode, other} <= self._modes.keys():
-            return None
-        one, two = (self._modes[name].ratio(MEASURES[measure]) for name in (mode, other))
-        return None if one is None or two is None else _interval(float(value), one - two)
+        return _difference(self.ratio(mode, measure), self.ratio(other, measure), value)
+
+    def change(self, before: "Replicates", mode: str, measure: str, value: Fraction | None) -> Interval | None:
+        """The difference between a mode's figures in two runs with its interval, paired conversation by conversation.
+
+        Args:
+            before: Of the other run, with the same seed and the same data.
+            mode: Its name.
+            measure: One of `MEASURES`.
+            value: The difference itself, this run less the other.
+
+        Returns:
+            None as for `interval`.
+        """
+        return _difference(self.ratio(mode, measure), before.ratio(mode, measure), value)
+
+    def ratio(self, mode: str, measure: str) -> "NDArray[np.float64] | None":
+        """A mode's measure in every replicate; None without the mode, or with fewer than two conversations for it."""
+        return self._modes[mode].ratio(MEASURES[measure]) if mode in self._modes else None
 
 
 def poisson_weights(seed: int, conversation_id: str) -> "NDArray[np.int64]":
@@ -198,6 +211,14 @@ def poisson_weights(seed: int, conversation_id: str) -> "NDArray[np.int64]":
     key = f"bootstrap\0{seed}\0{conversation_id}".encode("utf-8", "surrogatepass")
     draws = np.frombuffer(shake_128(key).digest(REPLICATES * _BITS // 8), dtype="<u4")
     return np.searchsorted(np.array(_BOUNDS, dtype="<u4"), draws, side="right")
+
+
+def _difference(
+    one: "NDArray[np.float64] | None", other: "NDArray[np.float64] | None", value: Fraction | None
+) -> Interval | None:
+    if one is None or other is None or value is None:
+        return None
+    return _interval(float(value), one - other)
 
 
 def _interval(value: float, replicates: "NDArray[np.float64] | None") -> Interval | None:

@@ -10,7 +10,9 @@ from ctxmode_cli.replay.breakdown import Axis, Breakdown, WorstCase
 from ctxmode_cli.replay.harm_totals import HarmTotals
 from ctxmode_cli.replay.results import AuxiliaryCalls, Comparison, DataTotals, Histogram, ModeTotals
 from ctxmode_cli.replay.statistics import MEASURES
+from ctxmode_cli.replay.stored import FORMAT
 from ctxmode_cli.report.answer import answer
+from ctxmode_cli.report.gate_checks import gate_document
 from ctxmode_cli.report.notes import notes, null_notes
 from ctxmode_cli.report.rows import as_float
 from ctxmode_cli.score.harm import HARMS
@@ -18,7 +20,6 @@ from ctxmode_cli.score.position import PositionProfile
 from ctxmode_cli.simulate.charges import Provider
 from ctxmode_cli.simulate.latency import LatencyProfile
 
-FORMAT = 1
 MILLION = 1_000_000
 
 
@@ -41,7 +42,7 @@ def document(comparison: Comparison) -> dict[str, Any]:
         "data": _data(comparison.data, comparison),
         "modes": {name: _mode(totals, name, comparison) for name, totals in comparison.modes.items()},
         "differences": {name: _differences(name, comparison) for name in comparison.others},
-        "gate": None,
+        "gate": None if comparison.gate is None else gate_document(comparison.gate),
         "answer": answer(comparison),
     }
 

@@ -7,12 +7,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from ctxmode_cli.replay.breakdown import utf8
 from ctxmode_cli.replay.results import Comparison
 from ctxmode_cli.report.answer import answer
 from ctxmode_cli.report.document import document
+from ctxmode_cli.report.junit import comparison_junit
 from ctxmode_cli.report.rows import Column, Row, columns_of, table_rows
 from ctxmode_cli.report.table import as_table
-from ctxmode_cli.report.text import heading, notes_lines
+from ctxmode_cli.report.text import gate_lines, heading, notes_lines
 from ctxmode_cli.report.visible import visible
 
 _UNSHOWN = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -53,12 +55,31 @@ def csv_text(rows: Sequence[Row]) -> str:
     return out.getvalue()
 
 
+def as_parquet(comparison: Comparison) -> bytes:
+    """The rows of the CSV as a Parquet file; a column in which nothing was evaluated is one of floats."""
+    import pyarrow as pa  # noqa: PLC0415 - heavy, and only this form needs it
+    import pyarrow.parquet as pq  # noqa: PLC0415 - as above
+
+    rows = [
+        {key: utf8(value) if isinstance(value, str) else value for key, value in row.items()}
+        for row in table_rows(comparison)
+    ]
+    table = pa.Table.from_pylist(rows)
+    fields = [field.with_type(pa.float64()) if pa.types.is_null(field.type) else field for field in table.schema]
+    out = pa.BufferOutputStream()
+    pq.write_table(table.cast(pa.schema(fields)), out, compression="zstd")
+    content: bytes = out.getvalue().to_pybytes()
+    return content
+
+
 def as_markdown(comparison: Comparison) -> str:
     """A heading, the table, notes and the answer."""
     rows = table_rows(comparison)
     notes = [f"- {escaped(line)}" for line in notes_lines(comparison)]
     table = markdown_table(rows, columns_of(rows))
-    return "\n".join([escaped(heading(comparison)), "", *table, "", *notes, "", escaped(answer(comparison))]) + "\n"
+    gate = [*(f"- {escaped(line)}" for line in gate_lines(comparison)), ""] if comparison.gate else []
+    last = escaped(answer(comparison))
+    return "\n".join([escaped(heading(comparison)), "", *table, "", *notes, "", *gate, last]) + "\n"
 
 
 def markdown_table(rows: Sequence[Row], columns: Sequence[Column]) -> Iterator[str]:
@@ -86,6 +107,14 @@ FORMATS: dict[str, Callable[[Comparison], str]] = {
 }
 EXTENSIONS = {".json": "json", ".jsonl": "jsonl", ".csv": "csv", ".md": "markdown", ".html": "html"}
 """Which format `-o FILE` writes, as far as a command has it."""
+FILE_FORMATS: dict[str, Callable[[Comparison], str | bytes]] = {
+    **FORMATS,
+    "junit": comparison_junit,
+    "parquet": as_parquet,
+}
+"""Those of a comparison's files."""
+FILE_EXTENSIONS = {**EXTENSIONS, ".xml": "junit", ".parquet": "parquet"}
+"""Which of them `-o FILE` writes."""
 
 
 def _inert(value: Any) -> Any:

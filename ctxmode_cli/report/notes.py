@@ -13,7 +13,7 @@ from ctxmode_cli.score.harm import HARMS
 
 TEACHER_FORCED = "replay is teacher-forced: history is what was recorded, whatever a mode would have made the model say"
 NOT_ANSWERED = "answered recall is null: --answer asks for it"
-NOT_YET = "gate is null: not evaluated"
+NO_GATE = "gate is null: --gate, --against or [gate] of the configuration file asks for it"
 FEW = 200
 """With fewer conversations than this, a bootstrap's intervals are too narrow."""
 _FAULTS = {
@@ -41,9 +41,7 @@ def notes(comparison: Comparison) -> list[str]:
 
 def null_notes(comparison: Comparison) -> Iterator[str]:
     """Why figures are null that the table does not show, and only the JSON has."""
-    if comparison.answers_from is None:
-        yield NOT_ANSWERED
-    yield NOT_YET
+    yield from _not_asked(comparison)
     if not comparison.data.facts:
         yield "harm is null: no facts are labelled"
     if not comparison.data.requests:
@@ -58,8 +56,6 @@ def null_notes(comparison: Comparison) -> Iterator[str]:
     given_up = sorted({name for part in breakdowns for name, axis in part.axes.items() if axis.shares is None})
     if given_up:
         yield f"recall (in context, modelled) by {listed(given_up)} is null: more than {MAX_VALUES} values say nothing"
-    if comparison.sessions_per_day is None:
-        yield "cost per day is null: --sessions-per-day asks for it"
     baseline = comparison.cost(comparison.baseline)
     if not comparison.modes[comparison.baseline].prompt_tokens.size:
         yield f"relative cost is null: {comparison.baseline} sends nothing"
@@ -67,6 +63,16 @@ def null_notes(comparison: Comparison) -> Iterator[str]:
         yield f"relative cost is null: {comparison.baseline} costs nothing"
     if comparison.data.probes and comparison.normalised_recall(comparison.baseline) is None:
         yield "normalised recall (in context) is null: it takes zero and full, and a gap between them"
+
+
+def _not_asked(comparison: Comparison) -> Iterator[str]:
+    """What an option would have asked for."""
+    if comparison.answers_from is None:
+        yield NOT_ANSWERED
+    if comparison.gate is None:
+        yield NO_GATE
+    if comparison.sessions_per_day is None:
+        yield "cost per day is null: --sessions-per-day asks for it"
 
 
 def _recall_notes(comparison: Comparison) -> Iterator[str]:

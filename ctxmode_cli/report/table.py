@@ -12,7 +12,7 @@ from rich.text import Text
 from ctxmode_cli.replay.results import Comparison
 from ctxmode_cli.report.answer import answer
 from ctxmode_cli.report.rows import Column, Row, columns_of, table_rows
-from ctxmode_cli.report.text import heading, notes_lines
+from ctxmode_cli.report.text import gate_lines, heading, notes_lines
 from ctxmode_cli.report.visible import visible
 
 NATURAL_WIDTH = 1000
@@ -20,7 +20,7 @@ NATURAL_WIDTH = 1000
 
 
 def as_table(comparison: Comparison, *, width: int | None = None, colour: bool = False) -> str:
-    """Heading, table, notes and, last, the answer.
+    """Heading, table, notes, what the gate says, if there is one, and, last, the answer.
 
     Args:
         comparison: What to show.
@@ -32,7 +32,9 @@ def as_table(comparison: Comparison, *, width: int | None = None, colour: bool =
     first = wrapped(heading(comparison), console, width)
     notes = [wrapped(line, console, width, "note: ") for line in notes_lines(comparison)]
     last = wrapped(visible(answer(comparison)), console, width)
-    return "\n".join([first, "", *fitted_table(rows, columns_of(rows), console, width), "", *notes, "", last, ""])
+    gate = [*(wrapped(line, console, width) for line in gate_lines(comparison)), ""] if comparison.gate else []
+    table = fitted_table(rows, columns_of(rows), console, width)
+    return "\n".join([first, "", *table, "", *notes, "", *gate, last, ""])
 
 
 def plain_console(*, colour: bool) -> Console:
@@ -47,7 +49,13 @@ def plain_console(*, colour: bool) -> Console:
     )
 
 
-def fitted_table(rows: Sequence[Row], columns: Sequence[Column], console: Console, width: int | None) -> list[str]:
+def fitted_table(
+    rows: Sequence[Row],
+    columns: Sequence[Column],
+    console: Console,
+    width: int | None,
+    elsewhere: str = "a pipe or --format csv has them",
+) -> list[str]:
     """The table, and which columns a narrow terminal leaves no room for: figures never break.
 
     First go columns that say nothing, with only zeros or dashes, then those that matter least.
@@ -57,6 +65,7 @@ def fitted_table(rows: Sequence[Row], columns: Sequence[Column], console: Consol
         columns: In the order in which they stand.
         console: Lays the table out.
         width: Columns of the terminal; None for a pipe.
+        elsewhere: Where to find the columns that are left out.
     """
     droppable = sorted(
         (column for column in columns if column.dropped),
@@ -72,7 +81,7 @@ def fitted_table(rows: Sequence[Row], columns: Sequence[Column], console: Consol
     lines = [line.rstrip() for line in captured.get().splitlines()]
     if left_out:
         titles = ", ".join(column.title for column in columns if column in left_out)
-        lines += ["", wrapped(f"no room here for: {titles} (a pipe or --format csv has them)", console, width)]
+        lines += ["", wrapped(f"no room here for: {titles} ({elsewhere})", console, width)]
     return lines
 
 

@@ -159,7 +159,7 @@ USAGE = [
     (
         ["-o", "x.pdf"],
         'error: x.pdf: no format is written to ".pdf"',
-        "hint: .json .jsonl .csv .md .html, or no extension",
+        "hint: .json .jsonl .csv .md .html .xml .parquet, or no extension",
     ),
     (["-o", "none/x.json"], "error: none/x.json: the file cannot be written: No such file or directory", ""),
     (["-o", "."], "error: .: the run folder exists already", "name another"),

@@ -13,8 +13,9 @@ from ctxmode_cli.context.config import ContextConfig
 from ctxmode_cli.replay.breakdown import MAX_VALUES, Breakdown
 from ctxmode_cli.replay.results import Comparison
 from ctxmode_cli.replay.statistics import FIXED_POINT, Replicates, Sums
+from ctxmode_cli.replay.verdict import Verdict
 from ctxmode_cli.report.document import document
-from ctxmode_cli.report.notes import NOT_ANSWERED, NOT_YET, TEACHER_FORCED, notes
+from ctxmode_cli.report.notes import NO_GATE, NOT_ANSWERED, TEACHER_FORCED, notes
 from ctxmode_cli.report.text import heading
 from ctxmode_cli.report.words import counted, listed, percent, usd, usd_decimals
 from ctxmode_cli.simulate.rates import Usage
@@ -107,15 +108,10 @@ def test_notes_on_what_only_the_json_has(build: Build) -> None:
     compared = build(full=(10, 1000), zero=(5, 0))
     told = document(compared)["notes"]
     unsure = "intervals and differences are null where fewer than two conversations say something of them"
-    assert told == [
-        *notes(compared),
-        NOT_ANSWERED,
-        NOT_YET,
-        unsure,
-        "cost per day is null: --sessions-per-day asks for it",
-    ]
-    daily = dataclasses.replace(compared, sessions_per_day=3)
-    assert document(daily)["notes"] == told[:-1]
+    not_asked = [NOT_ANSWERED, NO_GATE, "cost per day is null: --sessions-per-day asks for it"]
+    assert told == [*notes(compared), *not_asked, unsure]
+    asked = dataclasses.replace(compared, sessions_per_day=3, gate=Verdict(()))
+    assert document(asked)["notes"] == [*notes(compared), NOT_ANSWERED, unsure]
 
 
 def test_note_on_skipped_records(build: Build) -> None:

@@ -10,6 +10,9 @@ from ctxmode_cli.context.steps.documents import documents_that_fit
 from ctxmode_cli.context.steps.tool_outputs import Sent
 from ctxmode_cli.errors import CtxmodeError
 
+REASONS = ("system", "input")
+"""Why a request can be unsendable (`OverBudgetError`)."""
+
 
 class OverBudgetError(CtxmodeError):
     """A request that cannot be sent: what must go in does not fit.
