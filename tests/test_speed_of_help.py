@@ -17,6 +17,8 @@ HEAVY = (
     "ahocorasick_rs",
     "openai",
     "junitparser",
+    "jinja2",
+    "vl_convert",
 )
 SCRIPT = """
 import atexit, json, sys

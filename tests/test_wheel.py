@@ -127,6 +127,13 @@ def test_the_wheel_holds_every_data_file_as_it_is(wheel: Path) -> None:
             assert archive.read(f"ctxmode_cli/_data/{name}") == path.read_bytes(), name
 
 
+def test_the_wheel_makes_a_page(installation: Installation) -> None:
+    """What a page is put together from travels in the wheel."""
+    result = installation.ctxmode("compare", "--limit", "2", "-o", "report.html")
+    assert (result.returncode, result.stderr) == (0, "")
+    assert (installation.elsewhere / "report.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+
+
 def test_the_installed_package_is_the_wheels(installation: Installation) -> None:
     """What runs below is the installed package, not the checkout."""
     result = installation.python("import ctxmode_cli; print(ctxmode_cli.__file__)")

@@ -4,7 +4,7 @@ import platform
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import asdict, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -24,11 +24,13 @@ from ctxmode_cli.replay.audit import audit_lines
 from ctxmode_cli.replay.by_conversation import ByConversation
 from ctxmode_cli.replay.results import Comparison
 from ctxmode_cli.replay.run import run
-from ctxmode_cli.replay.session import SessionReplay
+from ctxmode_cli.replay.session import Replay, SessionReplay
 from ctxmode_cli.report.formats import FILE_EXTENSIONS, FILE_FORMATS, FORMATS, as_json
-from ctxmode_cli.report.html.page import require_html
 from ctxmode_cli.report.table import as_table
 from ctxmode_cli.report.words import listed
+
+if TYPE_CHECKING:  # pages are made where somebody asks for one
+    from ctxmode_cli.report.html.kept import Kept
 
 
 def replay_and_report(
@@ -64,7 +66,8 @@ def replay_and_report(
     refuse_inputs([*source.inputs, *gate.inputs], [*(options.output or ()), *audit])
     with ExitStack() as stack:
         outputs = open_outputs(options.output or (), stack, FILE_EXTENSIONS, wiring.simulation)
-        _require_writers(outputs)
+        replay = wiring.replay()
+        kept = _kept(replay) if any(file.format == "html" for file in outputs.files) else None
         audits = open_outputs(audit, stack, {".jsonl": "jsonl"}).files
         lists_all = gate.lists_conversations or any(file.format == "junit" for file in outputs.files)
         by_conversation = ByConversation() if lists_all else None
@@ -74,8 +77,8 @@ def replay_and_report(
             live.announce()
         concurrency = options.llm_concurrency if live else 1
         with closing(progress(source.conversations(), quiet=options.quiet)) as conversations:
-            keep = _keeping(outputs, audits, by_conversation)
-            totals = run(conversations, wiring.replay(), keep=keep, reject=source.reject, concurrency=concurrency)
+            keep = _keeping(outputs, audits, [each for each in (by_conversation, kept) if each is not None])
+            totals = run(conversations, replay, keep=keep, reject=source.reject, concurrency=concurrency)
         if live and not options.quiet:
             live.tell()
         source.check_some_left(totals.data.conversations)
@@ -85,7 +88,7 @@ def replay_and_report(
         for folder in outputs.folders:
             folder.finish(as_json(comparison), _made_with(comparison, settings.file))
         for file in outputs.files:
-            file.write(FILE_FORMATS[file.format](comparison))
+            file.write(_written(comparison, file.format, kept))
     _print(comparison, options.format)
     not_evaluated = tell_not_evaluated(comparison, options)
     code = tell_verdict(comparison.gate, is_shown=options.format in {"table", "markdown"})
@@ -94,7 +97,7 @@ def replay_and_report(
 
 
 def _keeping(
-    outputs: Outputs, audits: Sequence[OutputFile], by_conversation: ByConversation | None
+    outputs: Outputs, audits: Sequence[OutputFile], others: "Sequence[ByConversation | Kept]"
 ) -> Callable[[SessionReplay], None]:
     """What takes each replayed conversation to where its rows are kept."""
 
@@ -103,20 +106,32 @@ def _keeping(
             folder.add(session)
         for file in audits:
             file.append(audit_lines(session))
-        if by_conversation is not None:
-            by_conversation.add(session)
+        for other in others:
+            other.add(session)
 
     return keep
 
 
-def _require_writers(outputs: Outputs) -> None:
-    """Refuse a page where the libraries that make one are missing, before anything is read.
+def _kept(replay: Replay) -> "Kept":
+    """Where a page's conversations are kept.
 
     Raises:
-        CtxmodeError: They are.
+        CtxmodeError: The libraries are missing that a page takes.
     """
-    if any(file.format == "html" for file in outputs.files):
-        require_html()
+    from ctxmode_cli.report.html.kept import Kept
+    from ctxmode_cli.report.html.page import require_html
+
+    require_html()
+    return Kept(replay)
+
+
+def _written(comparison: Comparison, form: str, kept: "Kept | None") -> str | bytes:
+    """The comparison as it goes into a file; a page has conversations too, which the comparison has not."""
+    if kept is None or form != "html":
+        return FILE_FORMATS[form](comparison)
+    from ctxmode_cli.report.html.page import as_html
+
+    return as_html(comparison, kept)
 
 
 def tell_not_evaluated(comparison: Comparison, options: ReplayOptions) -> bool:

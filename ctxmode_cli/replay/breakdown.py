@@ -24,11 +24,13 @@ UNNAMED = ""
 """The value of records that do not say."""
 
 _OLDEST = (2, 5, 10, 20)
-_AGES = ("1-2", "3-5", "6-10", "11-20", ">20")
+AGES = ("1-2", "3-5", "6-10", "11-20", ">20")
+"""Turns since a fact was said."""
 _PART = 10**9
 """Of a fact; what a conversation loses is told to that, since exact fractions of many probes are slow to add."""
 _THIRDS = 3
-_BANDS = ("head", "first third", "middle third", "last third", "not in context")
+BANDS = ("head", "first third", "middle third", "last third", "not in context")
+"""Parts of a prompt."""
 
 
 def short(text: str, length: int = MAX_NAME) -> str:
@@ -151,9 +153,9 @@ class Breakdown:
         kinds = [short(fact.kind) for fact in conversation.facts]
         names = {kind: number for number, kind in enumerate(dict.fromkeys(kinds))}
         kind = np.array([names[kind] for kind in kinds])[probes.fact]
-        bands = np.where(scores.in_context, _band_of(scores.position), len(_BANDS) - 1)
-        self._count("age", _AGES, np.searchsorted(_OLDEST, probes.age_turns), scores)
-        self._count("position", _BANDS, bands, scores)
+        bands = np.where(scores.in_context, _band_of(scores.position), len(BANDS) - 1)
+        self._count("age", AGES, np.searchsorted(_OLDEST, probes.age_turns), scores)
+        self._count("position", BANDS, bands, scores)
         self._count("kind", tuple(names), kind, scores)
         together = np.zeros(len(probes), dtype=np.int64)
         self._count("lang", (short(conversation.lang or UNNAMED),), together, scores)
@@ -194,6 +196,6 @@ class Breakdown:
 
 
 def _band_of(positions: NDArray[np.float64]) -> NDArray[np.int64]:
-    """By index of `_BANDS`, in which part of the prompt each place is."""
+    """By index of `BANDS`, in which part of the prompt each place is."""
     thirds = np.minimum(np.nan_to_num(positions) * _THIRDS, _THIRDS - 1).astype(np.int64) + 1
     return np.where(positions == 0, 0, thirds)

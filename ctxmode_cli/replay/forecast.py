@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from fractions import Fraction
-from itertools import permutations
 from typing import NamedTuple
 
 from ctxmode_cli.replay.results import Comparison, ModeTotals
 from ctxmode_cli.replay.session import ModeRows, SessionReplay
+from ctxmode_cli.replay.turns import BreakEven, break_evens
 
 
 class Point(NamedTuple):
@@ -30,17 +30,6 @@ class Point(NamedTuple):
     """Requests that the budget forced a cut in, of all sessions."""
     unsendable: int
     """Requests of all sessions that do not fit the budget; they take nothing."""
-
-
-class BreakEven(NamedTuple):
-    """From how many turns on, up to the longest sessions looked at, a mode is cheaper than another; None: never so."""
-
-    mode: str
-    than: str
-    cached: int | None
-    """With the prompt cache."""
-    uncached: int | None
-    """Without it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,32 +57,15 @@ class Forecast:
 
     def break_evens(self) -> Iterator[BreakEven]:
         """For each mode and each other one, where the costs of both are known."""
-        for mode, than in permutations(self.points, 2):
-            cached, uncached = (self._savings(mode, than, cached=cached) for cached in (True, False))
-            if cached is not None and uncached is not None:
-                yield BreakEven(mode, than, _positive_from(cached), _positive_from(uncached))
-
-    def _savings(self, mode: str, than: str, *, cached: bool) -> list[Decimal] | None:
-        """By how much the mode is cheaper than the other, by number of turns; None where a cost is unknown."""
-        savings = []
-        for point, other in zip(self.points[mode], self.points[than], strict=True):
-            cost, other_cost = self._cost(point, cached=cached), self._cost(other, cached=cached)
-            if cost is None or other_cost is None:
-                return None
-            savings.append(other_cost - cost)
-        return savings
+        costs, uncached = (
+            {mode: [self._cost(point, cached=cached) for point in points] for mode, points in self.points.items()}
+            for cached in (True, False)
+        )
+        return break_evens(costs, uncached)
 
     @staticmethod
     def _cost(point: Point, *, cached: bool) -> Decimal | None:
         return point.cost if cached else point.cost_uncached
-
-
-def _positive_from(values: Sequence[Decimal]) -> int | None:
-    """From which one on, counted from 1, all are above 0."""
-    first = len(values)
-    while first and values[first - 1] > 0:
-        first -= 1
-    return None if first == len(values) else first + 1
 
 
 @dataclass

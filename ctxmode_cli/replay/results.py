@@ -1,11 +1,13 @@
 """What a replay adds up to: raw counts that add, and ratios that are derived from them."""
 
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from fractions import Fraction
 from functools import partial
+from itertools import accumulate
 from typing import NamedTuple, Self
 
 from ctxmode_cli.context.config import ContextConfig, ContextMode
@@ -17,6 +19,7 @@ from ctxmode_cli.replay.by_conversation import ByConversation
 from ctxmode_cli.replay.harm_totals import HarmTotals
 from ctxmode_cli.replay.session import ModeRows, Replay, SessionReplay
 from ctxmode_cli.replay.statistics import FIXED_POINT, Interval, Replicates, Sums
+from ctxmode_cli.replay.turns import BreakEven, ByTurn, TurnPoint, break_evens
 from ctxmode_cli.replay.verdict import Verdict
 from ctxmode_cli.score.position import USE_UNITS, PositionProfile, find_position_profile
 from ctxmode_cli.score.recall import Recall
@@ -56,13 +59,13 @@ class Histogram:
 
     def percentile(self, percent: int) -> int | None:
         """The smallest measurement that at least `percent` % of them do not exceed (nearest rank)."""
-        rank = -(-self.size * percent // 100)
-        seen = 0
-        for value in sorted(self.counts):
-            seen += self.counts[value]
-            if seen >= rank:
-                return value
-        return None
+        return self.percentiles([percent])[0] if self.counts else None
+
+    def percentiles(self, percents: Sequence[int]) -> list[int]:
+        """Several of them, where there are any measurements."""
+        values = sorted(self.counts)
+        up_to = list(accumulate(self.counts[value] for value in values))
+        return [values[bisect_left(up_to, -(-up_to[-1] * percent // 100))] for percent in percents]
 
 
 @dataclass
@@ -120,6 +123,7 @@ class ModeTotals:
     """Of the probes that a model answered; its hits are the right answers."""
     unanswered: int = 0
     """Probes that a model was asked, and whose answer could not be had."""
+    by_turn: ByTurn = field(default_factory=ByTurn)
 
     def __iadd__(self, other: "ModeTotals") -> Self:
         self.requests += other.requests
@@ -134,6 +138,7 @@ class ModeTotals:
         self.recall += other.recall
         self.answered += other.answered
         self.unanswered += other.unanswered
+        self.by_turn += other.by_turn
         return self
 
     @property
@@ -151,6 +156,7 @@ class ModeTotals:
         self.prompt_tokens.counts.update(tokens)
         self.trimmed += sum([context.trimmed for context in contexts])
         self.stepped_down.update(context.stepped_down for context in contexts if context.stepped_down is not None)
+        self.by_turn.add(rows.requests, rows.charges)
         charges = [charge for charge in rows.charges if charge is not None]
         bill, calls = Bill(), no_calls()
         bill.add((charge.tier, charge.usage) for charge in charges)
@@ -423,6 +429,23 @@ class Comparison:
         """A mode's cost of a day, in USD; None where its cost is unknown, or no number of sessions is given."""
         a_session = self.session_cost(mode)
         return None if a_session is None or self.sessions_per_day is None else a_session * self.sessions_per_day
+
+    def by_turn(self, mode: str) -> list[TurnPoint]:
+        """What a mode takes in sessions of 1, 2, … turns, as far as enough of the data's have so many."""
+        totals = self.modes[mode]
+
+        def cost(bill: Bill, calls_bill: Bill, cached: bool) -> Decimal | None:
+            calls = {"all": AuxiliaryCalls(bill=calls_bill)}
+            found = cost_of(bill, calls, self.simulation, self.configs[mode], cached=cached)
+            return found.total if found is not None and totals.prompt_tokens.size else None  # nothing sent is not cheap
+
+        return totals.by_turn.points(cost)
+
+    def break_evens(self) -> Iterator[BreakEven]:
+        """From which turn on each mode is cheaper than each other one, where the costs of both are known."""
+        points = {mode: self.by_turn(mode) for mode in self.modes}
+        costs = {mode: [point.cost for point in part] for mode, part in points.items()}
+        return break_evens(costs, {mode: [point.cost_uncached for point in part] for mode, part in points.items()})
 
     @property
     def others(self) -> list[str]:

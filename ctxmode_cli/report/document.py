@@ -11,6 +11,7 @@ from ctxmode_cli.replay.harm_totals import HarmTotals
 from ctxmode_cli.replay.results import AuxiliaryCalls, Comparison, DataTotals, Histogram, ModeTotals
 from ctxmode_cli.replay.statistics import MEASURES
 from ctxmode_cli.replay.stored import FORMAT
+from ctxmode_cli.replay.turns import TurnPoint
 from ctxmode_cli.report.answer import answer
 from ctxmode_cli.report.gate_checks import gate_document
 from ctxmode_cli.report.notes import notes, null_notes
@@ -21,6 +22,7 @@ from ctxmode_cli.simulate.charges import Provider
 from ctxmode_cli.simulate.latency import LatencyProfile
 
 MILLION = 1_000_000
+_PERCENTS = (*range(5, 100, 5), 99, 100)
 
 
 def document(comparison: Comparison) -> dict[str, Any]:
@@ -41,6 +43,10 @@ def document(comparison: Comparison) -> dict[str, Any]:
         "notes": [*notes(comparison), *null_notes(comparison)],
         "data": _data(comparison.data, comparison),
         "modes": {name: _mode(totals, name, comparison) for name, totals in comparison.modes.items()},
+        "break_even": [
+            {"mode": pair.mode, "than": pair.than, "from_turn": pair.cached, "from_turn_uncached": pair.uncached}
+            for pair in comparison.break_evens()
+        ],
         "differences": {name: _differences(name, comparison) for name in comparison.others},
         "gate": None if comparison.gate is None else gate_document(comparison.gate),
         "answer": answer(comparison),
@@ -86,6 +92,7 @@ def _mode(totals: ModeTotals, name: str, comparison: Comparison) -> dict[str, An
         "intervals": {measure: _figure(measure, name, comparison) for measure in MEASURES},
         "harm": _harm(name, comparison),
         **{f"{purpose}_calls": _calls(calls) for purpose, calls in totals.calls.items()},
+        "by_turn": [_turn(point) for point in comparison.by_turn(name)],
     }
 
 
@@ -187,8 +194,24 @@ def _latency(latency_ms: Histogram, comparison: Comparison) -> dict[str, Any] | 
     mean = latency_ms.mean
     if mean is None:
         return None
-    percentiles = {f"p{percent}": (latency_ms.percentile(percent) or 0) / 1000 for percent in (50, 95, 99)}
-    return {"mean": float(mean / 1000), **percentiles, "profile": comparison.simulation.profile.name}
+    percentiles = {percent: ms / 1000 for percent, ms in zip(_PERCENTS, latency_ms.percentiles(_PERCENTS), strict=True)}
+    return {
+        "mean": float(mean / 1000),
+        **{f"p{percent}": percentiles[percent] for percent in (50, 95, 99)},
+        "percentiles": {str(percent): value for percent, value in percentiles.items()},
+        "profile": comparison.simulation.profile.name,
+    }
+
+
+def _turn(point: TurnPoint) -> dict[str, Any]:
+    """USD a session of so many turns."""
+    return {
+        "turns": point.turns,
+        "sessions": point.sessions,
+        "tokens_mean": as_float(point.tokens_mean),
+        "cost_usd": as_float(point.cost),
+        "cost_uncached_usd": as_float(point.cost_uncached),
+    }
 
 
 def _cost(name: str, comparison: Comparison) -> dict[str, Any] | None:

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from ctxmode_cli.context.config import ContextMode
-from ctxmode_cli.replay.forecast import BreakEven, Forecast, Point
+from ctxmode_cli.replay.forecast import Forecast, Point
+from ctxmode_cli.replay.turns import BreakEven
 from ctxmode_cli.report.notes import call_notes, mode_notes
 from ctxmode_cli.report.simulated import cost_notes, latency_notes, unknown_price_notes
 from ctxmode_cli.report.words import counted, listed, percent, seconds, usd

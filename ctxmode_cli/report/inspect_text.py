@@ -1,14 +1,26 @@
 """An inspected request for people: tokens as bars, each message in a line or two, the notes in full, and the facts."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from rich.text import Text
 
 from ctxmode_cli.replay.session import Replay, SessionReplay
-from ctxmode_cli.report.inspect_view import FactPlace, FactView, Inspection, PieceView, StaleView
+from ctxmode_cli.report.inspect_view import FactView, Inspection, PieceView
+from ctxmode_cli.report.inspect_words import (
+    contradiction,
+    documents_not_sent,
+    message_range,
+    needed,
+    not_sent,
+    note_lines,
+    placed,
+    stale,
+    totals,
+    unsendable,
+)
 from ctxmode_cli.report.table import plain_console
 from ctxmode_cli.report.visible import visible
-from ctxmode_cli.report.words import counted, listed, percent, seconds, usd
+from ctxmode_cli.report.words import counted, listed, percent
 
 _BAR = 24
 """Columns of a bar that stands for the whole request."""
@@ -28,28 +40,6 @@ _COLOURS = {
     "input": "green",
 }
 _BAD = "bold red"
-_WHY = {
-    "summary": "told by the summary instead",
-    "window": "outside the window",
-    "budget": "cut by the budget",
-    "input": "call groups of the current input, cut by the budget",
-}
-_WHY_DOCUMENTS = {
-    "empty": "without text",
-    "duplicate": "the same as one that is chosen",
-    "near_duplicate": "nearly the same as one that is chosen",
-    "rank": "outranked by those that are chosen",
-    "budget": "over the budget",
-}
-_WENT = {
-    "unmatched": "it is not found where its label says",
-    "unsendable": "nothing can be sent",
-    "tool_output": "its message is a tool output that was shortened",
-    "documents": "it stands in retrieved documents that were dropped",
-    "summary": "its message was summarised, and the summary does not say it",
-    "budget": "its message was cut by the budget",
-    "window": "its message is outside the window",
-}
 
 
 class _Page:
@@ -129,10 +119,11 @@ def inspection_text(
 def _mode(page: _Page, view: Inspection, replay: Replay) -> None:
     page.heading(f"== {view.mode} ==")
     if view.prompt_tokens is None:
-        page.line(f"cannot be sent: what must go in is over the budget ({view.unsendable})", _BAD)
+        page.line(unsendable(view), _BAD)
     else:
         _bars(page, view)
-        for line in _totals(view, view.prompt_tokens, replay):
+        page.line()
+        for line in totals(view, view.prompt_tokens, replay):
             page.line(line)
         if view.invalid:
             page.line(f"an API would refuse it: {', '.join(view.invalid)}", _BAD)
@@ -145,7 +136,7 @@ def _mode(page: _Page, view: Inspection, replay: Replay) -> None:
 
 def _bars(page: _Page, view: Inspection) -> None:
     page.line(f"{'piece':<{_LABEL}}{'messages':>11}{'tokens':>9}{'share':>8}", "bold")
-    rows = [(piece.purpose, _range(piece.start, piece.stop), piece.tokens) for piece in view.pieces]
+    rows = [(piece.purpose, message_range(piece.start, piece.stop), piece.tokens) for piece in view.pieces]
     framing = [("tools", "", view.tools_tokens)] if view.tools_tokens else []
     for purpose, messages, tokens in [*framing, *rows, ("reply", "", view.reply_tokens)]:
         share = tokens / (view.prompt_tokens or 1)
@@ -157,44 +148,6 @@ def _bar(share: float) -> str:
     eighths = max(1, round(share * _BAR * 8))
     full, rest = divmod(eighths, 8)
     return "█" * full + (_EIGHTHS[rest] if rest else "")
-
-
-def _range(start: int | None, stop: int | None) -> str:
-    if start is None or stop is None:
-        return "generated"
-    return str(start) if stop == start + 1 else f"{start}-{stop - 1}"
-
-
-def _totals(view: Inspection, prompt: int, replay: Replay) -> Iterator[str]:
-    budget = view.budget
-    parts = (
-        ("system and tools", view.tools_tokens + view.tokens_of("system"), budget.system),
-        ("current input", view.tokens_of("input"), budget.input),
-        ("history", view.tokens_of("history", "tool_output", "summary", "card", "constraints"), budget.history),
-    )
-    held = [
-        f"{name} {tokens:,}" + ("" if ceiling is None else f" of at most {ceiling:,}")
-        for name, tokens, ceiling in parts
-    ]
-    yield ""
-    yield f"{prompt:,} of {budget.request:,} tokens, {budget.request - prompt:,} free: {', '.join(held)}"
-    if view.stepped_down:
-        yield f"stepped down to {view.stepped_down}"
-    yield ", ".join(_charged(view, replay))
-
-
-def _charged(view: Inspection, replay: Replay) -> Iterator[str]:
-    """What the request takes."""
-    charge = view.charge
-    yield "cost unknown" if view.cost is None else f"cost {usd(view.cost)}"
-    if charge is None:
-        return
-    yield f"{charge.usage.cached:,} tokens from the cache (simulated)"
-    profile = replay.simulation.profile.name
-    if charge.latency_ms is None:
-        yield "no latency, since the record ends before the reply"
-    else:
-        yield f"latency {seconds(charge.latency_ms / 1000)} (simulated, profile {profile})"
 
 
 def _piece(page: _Page, piece: PieceView) -> None:
@@ -218,13 +171,11 @@ def _label(purpose: str, colour: str) -> Text:
 
 def _note(page: _Page, piece: PieceView) -> None:
     """A generated note in full, its statements that contradict the record marked."""
-    for line in piece.text.rstrip("\n").split("\n"):
-        wrong = [one for one in piece.contradictions if one.statement in " ".join(line.split())]
+    for line, wrong in note_lines(piece):
         mark = "!! " if wrong else "   "
         page.line(line, _BAD if wrong else "", prefix=Text(f"{'':<{_LABEL}}{mark}", _BAD))
         for one in wrong:
-            what = "asserts what the user denied" if one.negative else "denies what was said"
-            page.line(f'contradicts {one.fact}: it {what}, "{one.value}"', _BAD, prefix=Text(" " * (_LABEL + 3)))
+            page.line(contradiction(one), _BAD, prefix=Text(" " * (_LABEL + 3)))
 
 
 def _not_sent(page: _Page, view: Inspection) -> None:
@@ -232,10 +183,9 @@ def _not_sent(page: _Page, view: Inspection) -> None:
     if not view.dropped and not view.dropped_documents:
         page.line("nothing: all that came before is there")
     for part in view.dropped:
-        messages = f"{_range(part.start, part.stop)}: {counted(part.stop - part.start, 'message')}"
-        page.line(f"{messages}, {counted(part.tokens, 'token')}: {_WHY[part.why]}")
+        page.line(not_sent(part))
     for why, chunks in view.dropped_documents.items():
-        page.line(f"{counted(chunks, 'chunk')} of retrieved documents: {_WHY_DOCUMENTS[why]}")
+        page.line(documents_not_sent(why, chunks))
 
 
 def _probed(requests: Sequence[int]) -> str:
@@ -252,35 +202,21 @@ def _facts(page: _Page, view: Inspection) -> None:
         page.line(f"none is probed at this request{_probed(view.probed)}")
     for fact in view.facts:
         _fact(page, fact)
-    for stale in view.stale:
-        page.line(f'{stale.fact}: stale: the old value "{stale.value}" is sent, {_where(stale)}', _BAD, _mark("!! "))
+    for one in view.stale:
+        page.line(stale(one), _BAD, _mark("!! "))
 
 
 def _fact(page: _Page, view: FactView) -> None:
-    fact = view.fact
-    about = f'{fact.id}: {fact.kind} {"not " if fact.negative else ""}"{fact.value}"'
-    age = f"{counted(view.age_turns, 'turn')} old"
     if view.went is not None:
-        page.line(f"{about}, {age}: LOST: {_WENT[view.went]}{f' ({view.why})' if view.why else ''}", _BAD, _mark("-  "))
+        page.line(needed(view), _BAD, _mark("-  "))
         return
-    page.line(f"{about}, {age}: in context", prefix=_mark("+  "))
+    page.line(needed(view), prefix=_mark("+  "))
     for place in view.places:
-        page.line(_placed(place), prefix=Text("     "))
+        page.line(placed(place), prefix=Text("     "))
 
 
 def _mark(mark: str) -> Text:
     return Text(mark)
-
-
-def _placed(place: FactPlace) -> str:
-    where = f"message {place.message}" if place.message is not None else f'"{place.line.strip()}"'
-    at = "at the head" if not place.position else f"at {percent(place.position)} of the prompt"
-    reading = "" if place.reading == "text" else f", read as {place.reading}"
-    return f'{place.purpose}, {where}, {at}: as "{place.written}"{reading}'
-
-
-def _where(stale: StaleView) -> str:
-    return f"in message {stale.message}" if stale.message is not None else f'in the summary: "{stale.statement}"'
 
 
 def _differences(page: _Page, one: Inspection, other: Inspection) -> None:
@@ -310,4 +246,4 @@ def _ranges(indexes: Sequence[int]) -> str:
             ranges[-1] = (ranges[-1][0], index + 1)
         else:
             ranges.append((index, index + 1))
-    return ", ".join(_range(*span) for span in ranges)
+    return ", ".join(message_range(*span) for span in ranges)

@@ -193,6 +193,24 @@ def inspect_request(session: SessionReplay, replay: Replay, mode: str, request: 
     )
 
 
+class SummaryView(NamedTuple):
+    """A summary, as long as requests send it."""
+
+    request: int
+    """The first of them."""
+    note: PieceView
+
+
+def summaries(session: SessionReplay, mode: str) -> Iterator[SummaryView]:
+    """Each summary that a mode's requests send, once, with its statements that contradict the record."""
+    last: Note | None = None
+    for row in session.modes[mode].requests:
+        for piece in () if row.context is None else row.context.pieces:
+            if row.context is not None and isinstance(piece, Note) and piece.purpose == "summary" and piece != last:
+                last = piece
+                yield SummaryView(row.request, _note(piece, row.context, session.conversation))
+
+
 def _cost(charge: Charge | None, replay: Replay) -> Decimal | None:
     rates = replay.simulation.providers[replay.simulation.model].rates
     return None if charge is None or rates is None else rates.cost(charge.usage, charge.tier)
@@ -202,12 +220,16 @@ def _pieces(context: Context, session: SessionReplay) -> Iterator[PieceView]:
     history, conversation = session.history, session.conversation
     for piece in context.pieces:
         if isinstance(piece, Note):
-            found = tuple(_contradictions(piece, context, conversation))
-            start, stop = (None, None) if piece.replaces is None else span(piece)
-            yield PieceView(piece.purpose, piece.tokens, start, stop, (), piece.role, piece.text, found)
+            yield _note(piece, context, conversation)
         else:
             views = (_message(history, at) for at in range(piece.start, piece.stop))
             yield PieceView(piece.purpose, piece.tokens, piece.start, piece.stop, tuple(views))
+
+
+def _note(note: Note, context: Context, conversation: Conversation) -> PieceView:
+    found = tuple(_contradictions(note, context, conversation))
+    start, stop = (None, None) if note.replaces is None else span(note)
+    return PieceView(note.purpose, note.tokens, start, stop, (), note.role, note.text, found)
 
 
 def _message(history: History, index: int) -> MessageView:

@@ -129,3 +129,16 @@ def _relative(comparison: Comparison, names: Sequence[str], *, cached: bool) -> 
     """The costs that are known, over the baseline's."""
     costs = {name: comparison.relative_cost(name, cached=cached) for name in names}
     return {name: cost for name, cost in costs.items() if cost is not None}
+
+
+def front(points: Sequence[tuple[float, float]]) -> list[int]:
+    """The Pareto front: indexes of the points that no other one beats.
+
+    Args:
+        points: What each takes, the less the better, and what it gives, the more the better.
+    """
+
+    def beats(other: tuple[float, float], point: tuple[float, float]) -> bool:
+        return other != point and other[0] <= point[0] and other[1] >= point[1]
+
+    return [index for index, point in enumerate(points) if not any(beats(other, point) for other in points)]

@@ -88,8 +88,14 @@ class Figure:
 
 
 def read_figures(size: str) -> tuple[list[Figure], Names]:
-    """All figures, and what their names stand for at one size: `full` or `reduced`."""
+    """All figures, and what their names stand for at one size: `full` or `reduced`.
+
+    Pages are kept at full size alone: each has the script that draws its charts, a megabyte.
+    """
     data = tomllib.loads((ARTICLE / "figures.toml").read_text(encoding="utf-8"))
+    for table in data["figures"]:
+        pages = table.pop("pages", [])
+        table["files"] += pages if size == "full" else []
     return [Figure.of(table) for table in data["figures"]], {**data["shared"], **data[size]}
 
 

@@ -115,7 +115,7 @@ def table(sets: Mapping[str, Distributions]) -> str:
         for count in _SIZES:
             title = f"type-token ratio of {count:,} {'words' if lang == 'en' else 'characters'}"
             rows.append(
-                [title, *(_type_token_ratio(one.words, count) if name in same else "" for name, one in sets.items())]
+                [title, *(type_token_ratio(one.words, count) if name in same else "" for name, one in sets.items())]
             )
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
@@ -137,7 +137,7 @@ def _most_frequent(one: Distributions) -> str:
     return f"{count / one.user_messages:.2%}"
 
 
-def _type_token_ratio(words: Sequence[str], count: int) -> str:
+def type_token_ratio(words: Sequence[str], count: int) -> str:
     """Different words among the first so many, over so many; empty where there are fewer."""
     return f"{len(set(words[:count])) / count:.4f}" if len(words) >= count else ""
 

@@ -13,10 +13,11 @@ from ctxmode_cli.conversation.conversation import Conversation
 from ctxmode_cli.conversation.parse import parse_conversation
 from ctxmode_cli.errors import CtxmodeError
 from ctxmode_cli.generate.filler import TurnSize, filler_session
-from ctxmode_cli.replay.forecast import BreakEven, Forecast, Point, TurnTotals
+from ctxmode_cli.replay.forecast import Forecast, Point, TurnTotals
 from ctxmode_cli.replay.results import Comparison
 from ctxmode_cli.replay.run import run
 from ctxmode_cli.replay.session import Replay
+from ctxmode_cli.replay.turns import BreakEven
 from ctxmode_cli.simulate.charges import Provider, Simulation
 from ctxmode_cli.summarize.extractive import ExtractiveSummarizer
 from ctxmode_cli.summarize.full_length import FullLengthSummarizer

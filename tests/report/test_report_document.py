@@ -13,13 +13,14 @@ import pytest
 from assumptions import PRICE, PROFILE, RULE, simulation
 from comparisons import Build
 
+from ctxmode_cli.replay.turns import TurnCounts
 from ctxmode_cli.report.document import document
 from ctxmode_cli.report.formats import as_csv, as_json, as_jsonl, as_markdown
 from ctxmode_cli.report.table import as_table
 from ctxmode_cli.report.visible import visible
 from ctxmode_cli.simulate.charges import Provider
 from ctxmode_cli.simulate.prices import Price, PriceTier
-from ctxmode_cli.simulate.rates import Usage
+from ctxmode_cli.simulate.rates import Bill, Usage
 
 KNOWN = Provider.of(PRICE, RULE)
 UNPRICED = Provider.of(None, RULE)
@@ -35,14 +36,14 @@ def priced(model: Provider, summarizer: Provider) -> dict[str, Any]:
 
 TOP = {
     "format", "version", "baseline", "model", "encoding", "seed", "selection", "settings", "prices", "notes", "data", "modes",
-    "differences", "gate", "answer",
+    "break_even", "differences", "gate", "answer",
 }  # fmt: skip
 DATA = {
     "conversations", "requests", "open_requests", "facts", "probes", "unprobed", "skipped", "record_faults", "sources",
 }  # fmt: skip
 MODE = {
     "requests", "unsendable", "invalid", "trimmed", "tokens", "cached_tokens", "latency_s", "cost_usd", "recall",
-    "harm", "summary_calls", "card_calls",
+    "harm", "summary_calls", "card_calls", "by_turn",
 }  # fmt: skip
 
 
@@ -67,7 +68,7 @@ def test_every_promised_name_is_there(build: Build) -> None:
         assert set(part["intervals"]) == MEASURES
         assert set(part["recall"]["in_context"]) == {"value", "low", "high"}
         assert set(part["cached_tokens"]) == {"mean", "total", "share"}
-        assert set(part["latency_s"]) == {"mean", "p50", "p95", "p99", "profile"}
+        assert set(part["latency_s"]) == {"mean", "p50", "p95", "p99", "percentiles", "profile"}
         assert set(part["cost_usd"]) == {
             "total", "total_uncached", "summary_calls", "card_calls", "per_request", "per_session", "per_day", "relative",
             "relative_uncached", "per_session_uncached",
@@ -97,9 +98,11 @@ def test_costs_and_times_by_hand(build: Build) -> None:
         "per_session": 0.0010575, "per_session_uncached": 0.001125, "per_day": 0.0031725, "relative": 2115 / 5100, "relative_uncached": 0.3,
     }  # fmt: skip
     assert report["modes"]["full"]["cached_tokens"] == {"mean": 500.0, "total": 1000, "share": 0.5}
+    percentiles = report["modes"]["full"]["latency_s"].pop("percentiles")
     assert report["modes"]["full"]["latency_s"] == {
         "mean": 1.0, "p50": 0.7, "p95": 1.3, "p99": 1.3, "profile": "made-up",
     }  # fmt: skip
+    assert percentiles == {str(percent): 0.7 if percent <= 50 else 1.3 for percent in (*range(5, 100, 5), 99, 100)}
 
 
 def test_what_the_figures_rest_on(build: Build) -> None:
@@ -350,3 +353,18 @@ def test_columns_that_a_narrow_terminal_leaves_out_are_named(build: Build) -> No
     narrow = as_table(build(**modes), width=40)
     assert row(narrow, "summary") == ["1,000", "55.0%", "55.0%", "99.0%"]
     assert "tokens p95" in narrow.replace("\n", " ")
+
+
+def test_a_mode_that_sends_nothing_has_no_costs_by_turn(build: Build) -> None:
+    """Nothing sent is not cheap: its costs are unknown turn by turn, and it breaks even with nobody."""
+    comparison = build(full=(10, 900), zero={"tokens": None, "kept": 0, "unsendable": 2})
+    for mode, requests in (("full", 2), ("zero", 0)):
+        counts = TurnCounts(2, requests, 10 * requests, Bill({0: Usage(10)} if requests else {}))
+        comparison.modes[mode].by_turn.turns.append(counts)
+    report = document(comparison)
+    assert report["modes"]["full"]["by_turn"] == [
+        {"turns": 1, "sessions": 2, "tokens_mean": 10.0, "cost_usd": 0.000015, "cost_uncached_usd": 0.000015}
+    ]
+    [point] = report["modes"]["zero"]["by_turn"]
+    assert (point["tokens_mean"], point["cost_usd"], point["cost_uncached_usd"]) == (None, None, None)
+    assert report["break_even"] == []

@@ -145,7 +145,7 @@ def test_profile_is_named_with_what_it_rests_on(build: Build) -> None:
     assert list(latency_notes(compared)) == ["simulated latency: profile made-up"]
     article = replace(compared, simulation=simulation(profile=find_profile("article")))
     assert list(latency_notes(article)) == [
-        "simulated latency: profile article, fitted to four figures of the published comparison, not measured"
+        "simulated latency: profile article, fitted to two figures of the published comparison, not measured"
     ]
     assert PROFILE.note == ""
 

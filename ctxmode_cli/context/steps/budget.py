@@ -58,12 +58,11 @@ def cut_input(history: History, frame: Frame, budget: Budget, sent: Sent) -> Inp
             raise OverBudgetError("system", system_over)
     if frame.input_tokens <= room:
         return None
-    tokens = input_tokens(history, frame, sent)
-    if tokens <= room:
+    if input_tokens(history, frame, sent) <= room:
         return None
     if frame.fixed_tokens > budget.request:
         raise OverBudgetError("system", frame.fixed_tokens - budget.request)
-    return _without_oldest_groups(history, tokens, room, sent)
+    return _without_oldest_groups(history, room, sent)
 
 
 def input_tokens(history: History, frame: Frame, sent: Sent) -> int:
@@ -71,14 +70,19 @@ def input_tokens(history: History, frame: Frame, sent: Sent) -> int:
     return frame.input_tokens - sent.current.saved(history, history.turn_start, len(history))
 
 
-def _without_oldest_groups(history: History, tokens: int, room: int, sent: Sent) -> InputCut:
+def input_tokens_from(history: History, step: int, sent: Sent) -> int:
+    """Tokens of the current input without its call groups before `step`; a step of an earlier turn leaves all."""
+    start = history.turn_start
+    step = max(step, start)
+    called = history.cuttable_before[step] - history.cuttable_before[start]
+    return input_tokens(history, history.frame, sent) - called + sent.current.saved(history, start, step)
+
+
+def _without_oldest_groups(history: History, room: int, sent: Sent) -> InputCut:
     steps, start = history.steps, history.turn_start
 
     def left(step: int) -> int:
-        """Tokens without the call groups before `step`; a cut before the current turn leaves all."""
-        step = max(step, start)
-        called = history.cuttable_before[step] - history.cuttable_before[start]
-        return tokens - called + sent.current.saved(history, start, step)
+        return input_tokens_from(history, step, sent)
 
     cut = bisect_left(steps, True, key=lambda step: step >= start and left(step) <= room)
     if cut < len(steps):

@@ -34,22 +34,42 @@ def documents_that_fit(history: History, limits: DocumentLimits, room: int) -> S
     """
     if not _documented(history, history.turn_start, len(history)):
         return SentDocuments(None, NOTHING_DROPPED)
-    turn = _turn_documents(history)
-    chosen = turn.chosen.get(limits)
-    if chosen is None:
-        chosen = turn.chosen[limits] = _choose(history, turn.users, limits)
+    chosen = _chosen(history, limits)
 
-    def note(count: int) -> Note:
-        if (limits, count) not in turn.notes:
-            turn.notes[limits, count] = _note(history, chosen.texts(count))
-        return turn.notes[limits, count]
+    def tokens(count: int) -> int:
+        return _best(history, limits, count).tokens
 
     whole = len(chosen.chunks)
     count = whole
-    if whole and (room <= 0 or note(whole).tokens > room):
-        count = bisect_left(range(1, whole), True, key=lambda count: room <= 0 or note(count).tokens > room)
+    if whole and (room <= 0 or tokens(whole) > room):
+        count = bisect_left(range(1, whole), True, key=lambda count: room <= 0 or tokens(count) > room)
+    note = _best(history, limits, count) if count else None
     over = {"budget": whole - count} if count < whole else {}
-    return SentDocuments(note(count) if count else None, {**chosen.dropped, **over})
+    return SentDocuments(note, {**chosen.dropped, **over})
+
+
+def document_tokens(history: History, limits: DocumentLimits) -> list[int]:
+    """Tokens of the note with the best chunk of the current turn's documents, with the best two, … with all of them."""
+    if not _documented(history, history.turn_start, len(history)):
+        return []
+    chunks = len(_chosen(history, limits).chunks)
+    return [_best(history, limits, count).tokens for count in range(1, chunks + 1)]
+
+
+def _chosen(history: History, limits: DocumentLimits) -> Retrieved:
+    """What is considered of the current turn's documents."""
+    turn = _turn_documents(history)
+    if limits not in turn.chosen:
+        turn.chosen[limits] = _choose(history, turn.users, limits)
+    return turn.chosen[limits]
+
+
+def _best(history: History, limits: DocumentLimits, count: int) -> Note:
+    """The note with the best `count` of them."""
+    turn = _turn_documents(history)
+    if (limits, count) not in turn.notes:
+        turn.notes[limits, count] = _note(history, _chosen(history, limits).texts(count))
+    return turn.notes[limits, count]
 
 
 def recorded_documents(history: History, turn_start: int, stop: int) -> str | None:
