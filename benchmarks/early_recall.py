@@ -3,6 +3,8 @@
 Recall is in context, over the probes that come more than ten turns after their fact was said; each fact weighs alike.
 Windows of whole turns are replayed two turns apart, and recall is interpolated to the summary's mean tokens a request.
 
+DATA is a name of `SETTINGS`, also with `:unseen`: conversations that no weight of the summary was chosen on.
+
 Usage: python benchmarks/early_recall.py [CONVERSATIONS] [DATA …]
 """
 
@@ -30,6 +32,10 @@ SHARED = Path(__file__).resolve().parents[2] / "shared" / "datasets"
 EARLY = 10
 """A probe is early where more turns than this lie between saying and needing."""
 SEED = 0
+UNSEEN_SEED = 7
+"""Of generated sessions."""
+SEEN, SEEN_FIRST = 64, 40
+"""Weights were chosen on a seeded sample of so many conversations of a file, and on so many at its beginning."""
 
 
 class Setting(NamedTuple):
@@ -82,12 +88,18 @@ class Tally:
         return Point(self._tokens / self._requests, float(self._early.value or 0))
 
 
-def conversations(name: str, count: int) -> Iterable[Conversation]:
-    """A seeded sample of a file, or so many generated sessions."""
+def conversations(name: str, count: int) -> list[Conversation]:
+    """A seeded sample of a file, or so many generated sessions; of unseen ones where the name says so."""
+    name, _, unseen = name.partition(":")
     if name.startswith("generated_"):
-        records = enumerate(generate_sessions(count, SEED, (name.removeprefix("generated_"),)))
+        seed = UNSEEN_SEED if unseen else SEED
+        records = enumerate(generate_sessions(count, seed, (name.removeprefix("generated_"),)))
         return [parse_conversation(record, where=name, default_id=str(number)) for number, record in records]
-    return sample(Reading([str(SHARED / f"{name}.jsonl.gz")]).conversations(), count, SEED)
+    recorded = list(Reading([str(SHARED / f"{name}.jsonl.gz")]).conversations())
+    if unseen:
+        seen = {one.id for one in (*sample(recorded, SEEN, SEED), *recorded[:SEEN_FIRST])}
+        recorded = [one for one in recorded if one.id not in seen]
+    return sample(recorded, count, SEED)
 
 
 def tallies(chosen: Iterable[Conversation], configs: dict[str, ContextConfig]) -> dict[str, Tally]:
@@ -124,7 +136,7 @@ def main(count: int, names: list[str]) -> None:
     )
     print(f"| {' | '.join(columns)} |\n{'|---' * len(columns)}|")
     for name in names:
-        setting = SETTINGS[name]
+        setting = SETTINGS[name.partition(":")[0]]
         windows = {f"{turns}": ContextConfig(mode="sliding", sliding_turns=turns) for turns in setting.windows}
         with_card = replace(setting.summary, fact_card=True)
         modes = {"summary": setting.summary, "with_card": with_card, **windows}

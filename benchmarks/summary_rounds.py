@@ -10,8 +10,9 @@ import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import mean
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import vl_convert
 from early_recall import conversations
 
 from ctxmode_cli.context.config import ContextConfig
@@ -29,9 +30,6 @@ SETTINGS = {
     "interleaved_zh": ContextConfig(mode="summary"),
 }
 """English conversations are shorter: refreshed more often, they have 30 rounds too."""
-COLOURS = ("#1f77b4", "#d62728")
-LEFT, TOP, WIDTH, HEIGHT = 50, 20, 560, 240
-"""Of the plot, in pixels."""
 
 
 class Round(NamedTuple):
@@ -70,34 +68,27 @@ def by_round(name: str, count: int) -> Iterator[list[Round]]:
         yield [one[number] for one in made if number < len(one)]
 
 
-def figure(curves: dict[str, Sequence[float]]) -> str:
-    """The share kept by round, as SVG: a line for each set of conversations."""
-    size = f'width="{LEFT + WIDTH + 20}" height="{TOP + HEIGHT + 50}"'
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" {size} font-family="sans-serif" font-size="12">',
-        '<rect width="100%" height="100%" fill="white"/>',
-        f'<path d="M{LEFT} {TOP}v{HEIGHT}h{WIDTH}" fill="none" stroke="black"/>',
+def figure(curves: dict[str, Sequence[float]]) -> dict[str, Any]:
+    """The share kept by round: a Vega-Lite chart with a line for each set of conversations."""
+    points = [
+        {"data": name, "round": number, "kept": share}
+        for name, shares in curves.items()
+        for number, share in enumerate(shares, 1)
     ]
-    for tenth in range(0, 11, 2):
-        y = TOP + HEIGHT * (10 - tenth) / 10
-        parts.append(f'<text x="{LEFT - 8}" y="{y + 4:g}" text-anchor="end">{10 * tenth} %</text>')
-    parts.extend(
-        f'<text x="{_x(number):g}" y="{TOP + HEIGHT + 16}" text-anchor="middle">{number}</text>'
-        for number in (1, *range(5, ROUNDS + 1, 5))
-    )
-    middle = LEFT + WIDTH / 2
-    parts.append(f'<text x="{middle:g}" y="{TOP + HEIGHT + 36}" text-anchor="middle">round of the summary</text>')
-    for (name, shares), colour in zip(curves.items(), COLOURS, strict=True):
-        points = [(_x(number), TOP + HEIGHT * (1 - share)) for number, share in enumerate(shares, 1)]
-        line = " ".join(f"{x:g},{y:.1f}" for x, y in points)
-        x, y = points[-1]
-        parts.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        parts.append(f'<text x="{x:g}" y="{y - 8:.1f}" text-anchor="end" fill="{colour}">{name}</text>')
-    return "\n".join([*parts, "</svg>\n"])
-
-
-def _x(number: int) -> float:
-    return LEFT + WIDTH * (number - 1) / (ROUNDS - 1)
+    kept = {"field": "kept", "type": "quantitative", "scale": {"domain": [0, 1]}, "axis": {"format": "%"}}
+    return {
+        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
+        "data": {"values": points},
+        "width": 560,
+        "height": 240,
+        "mark": "line",
+        "encoding": {
+            "x": {"field": "round", "type": "quantitative", "title": "round of the summary"},
+            "y": {**kept, "title": "facts kept"},
+            "color": {"field": "data", "type": "nominal", "sort": list(curves), "title": None},
+        },
+        "config": {"background": "white"},
+    }
 
 
 def main(count: int, path: str | None) -> None:
@@ -112,7 +103,7 @@ def main(count: int, path: str | None) -> None:
             longest = max(one.tokens for one in made)
             print(f"| {name} | {number} | {len(made)} | {curves[name][number - 1]:.0%} | {longest} |", flush=True)
     if path is not None:
-        Path(path).write_text(figure(curves), encoding="utf-8")
+        Path(path).write_text(vl_convert.vegalite_to_svg(figure(curves)), encoding="utf-8")
 
 
 if __name__ == "__main__":

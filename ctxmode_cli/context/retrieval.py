@@ -107,7 +107,8 @@ def _split(text: str, tokens: int | None, counter: TokenCounter) -> list[str]:
 
     # The splitter takes UTF-8, which carries no lone surrogates; these are counted as this character anyway.
     valid = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    return TextSplitter.from_callback(counter.text, tokens).chunks(valid)
+    chunks = TextSplitter.from_callback(counter.text, tokens).chunks(valid)
+    return [chunk for chunk in chunks if chunk.strip()]  # Unicode's white space, which it trims, lacks U+001C to U+001F
 
 
 def _candidate(document: int, part: int, text: str) -> _Candidate:

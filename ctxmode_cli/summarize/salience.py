@@ -3,7 +3,7 @@
 import re
 import tomllib
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
 from ctxmode_cli.data import data_file
@@ -61,6 +61,7 @@ class _Cues(NamedTuple):
     """Likewise, the longest first."""
 
 
+@lru_cache(maxsize=4096)  # users and assistants of a log say much in the same words
 def weigh(sentence: str) -> Weight:
     """What a sentence carries.
 

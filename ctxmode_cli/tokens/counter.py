@@ -53,8 +53,8 @@ class TokenCounter:
         self._encoding = load_encoding(model.encoding)
         self._encode = self._encoding.encode_ordinary
         self._role = {role: MESSAGE_TOKENS + len(self._encode(role)) for role in ROLES}
-        # Names of participants and tools come again and again.
-        self._name = lru_cache(maxsize=4096)(self.text)
+        # Names of participants and tools come again and again, and so do tools' schemas.
+        self._again = lru_cache(maxsize=4096)(self.text)
 
     @classmethod
     def for_model(cls, name: str) -> Self:
@@ -92,7 +92,7 @@ class TokenCounter:
         if "name" in message.recorded:
             total += self._name_tokens(message)
         for call in message.tool_calls:
-            total += CALL_TOKENS + self._name(call.name) + self.text(call.arguments)
+            total += CALL_TOKENS + self._again(call.name) + self.text(call.arguments)
         return total
 
     def uncounted_parts(self, message: Message) -> tuple[str, ...]:
@@ -112,10 +112,10 @@ class TokenCounter:
 
     def tools(self, tools: Sequence[Mapping[str, Any]]) -> int:
         """Tokens of a request's tool schemas, by the cookbook's function rule (see `tools.tool_tokens`)."""
-        return tool_tokens(tools, self.model.tool_rule, self.text)
+        return tool_tokens(tools, self.model.tool_rule, self._again)
 
     def _name_tokens(self, message: Message) -> int:
-        return NAME_TOKENS + self._name(message.name) if message.name else 0
+        return NAME_TOKENS + self._again(message.name) if message.name else 0
 
     def _parts(self, parts: Sequence[Mapping[str, Any]] | None) -> int:
         return sum(map(self._part, parts or ()))

@@ -23,6 +23,8 @@ def test_a_preset_sets_what_nobody_else_sets(ctxmode: Ctxmode, here: Path, talk:
     filed = settings(ctxmode(*compare))
     assert (filed["tool_priority"], filed["tool_max_tokens"]) == ("low", 500)
     assert settings(ctxmode(*compare, "--tool-max-tokens", "70"))["tool_max_tokens"] == 70
+    (here / "ctxmode.toml").write_text("tool_max_tokens = 500\n")
+    assert settings(ctxmode(*compare, "--preset", "coding"))["tool_max_tokens"] == 500
 
 
 def test_a_preset_names_the_mode_of_a_replay(ctxmode: Ctxmode, talk: str, here: Path) -> None:  # noqa: ARG001
@@ -50,4 +52,5 @@ def test_an_audit_is_one_json_object_a_line(ctxmode: Ctxmode, here: Path, talk: 
     dropped = [line for line in lines if line["action"] == "dropped"]
     assert {line["mode"] for line in dropped} == {"zero"}
     assert all(line["digest"] for line in dropped)
+    assert not any("digest" in line for line in lines if line["action"] != "dropped")
     assert ctxmode("compare", talk, "--audit", talk).code == 2

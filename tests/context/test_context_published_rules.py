@@ -67,6 +67,15 @@ def test_the_published_split_of_a_window() -> None:
     assert context.trimmed
 
 
+def test_each_share_is_a_ceiling_of_its_own() -> None:
+    """What is just within its share goes in, and history is held by its own although the budget has room."""
+    at_the_limit = [of_tokens("system", 1000), of_tokens("user", 1200)]
+    assert manager(at_the_limit, **SPLIT, **SHARES).build_context().prompt_tokens == 1000 + 1200 + 3
+    said = [*[of_tokens("user", 50), of_tokens("assistant", 50)] * 9, of_tokens("user", 10)]
+    context = manager(said, **SPLIT, **{**SHARES, "history_tokens": 350}).build_context()
+    assert [piece.tokens for piece in context.pieces] == [300, 10]
+
+
 @pytest.mark.parametrize(("system", "asked", "reason", "over"), [(1001, 10, "system", 1), (997, 1205, "input", 5)])
 def test_a_share_that_is_over_is_a_typed_error(system: int, asked: int, reason: str, over: int) -> None:
     """The system prompt is never cut, and the current input always goes in: each says by how much it is over."""

@@ -1,4 +1,4 @@
-"""What steps make of a mode's decision: tool outputs, fact card, placement, and what the audit says of it all."""
+"""What steps make of a mode's decision: tool outputs, fact card, placement; and all of them against a slow reading of the rules."""
 
 import json
 from dataclasses import replace
@@ -10,10 +10,12 @@ from dialogues import (
     WINDOW,
     Digest,
     counter,
+    exchange,
     history_of,
     mode_settings,
     record_messages,
     sent,
+    tool_loop,
     tool_schemas,
     unhurried,
 )
@@ -21,8 +23,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from slow_record import recount
 from slow_reference import SlowSession, Unsendable
+from step_sessions import FORECAST, SAID, SOURCE, TALK, looked, manager, reply, user
 
-from ctxmode_cli.context.audit import audit, dropped_by_class
+from ctxmode_cli.context.audit import audit
 from ctxmode_cli.context.card import CardFact
 from ctxmode_cli.context.card_facts import extract_card_facts
 from ctxmode_cli.context.config import ContextConfig
@@ -33,37 +36,6 @@ from ctxmode_cli.context.steps.budget import OverBudgetError
 from ctxmode_cli.context.validity import mode_faults
 from ctxmode_cli.conversation.message import Message
 from ctxmode_cli.conversation.parse import parse_message
-
-FORECAST = json.dumps(
-    {"city": "Beijing", "condition": "多云", "temp_c": 20, "hours": [{"h": h, "t": h % 9} for h in range(60)]}
-)
-SOURCE = "import os\n\n\ndef run():\n" + "    print('a line of the file')\n" * 40
-
-
-def looked(result: str, call_id: str = "c", name: str = "look", arguments: str = "{}") -> list[dict[str, Any]]:
-    """A call and its result."""
-    made = {"id": call_id, "type": "function", "function": {"name": name, "arguments": arguments}}
-    return [
-        {"role": "assistant", "content": None, "tool_calls": [made]},
-        {"role": "tool", "content": result, "tool_call_id": call_id},
-    ]
-
-
-def user(text: str) -> dict[str, Any]:
-    return {"role": "user", "content": text}
-
-
-def reply(text: str) -> dict[str, Any]:
-    return {"role": "assistant", "content": text}
-
-
-def manager(messages: list[dict[str, Any]], **settings: Any) -> ContextManager:
-    config = ContextConfig(model=MODEL, **{"mode": "sliding", **settings})
-    made = ContextManager(config, summarizer=Digest(0))
-    for message in messages:
-        made.append(message)
-    return made
-
 
 WEATHER = [user("weather?"), *looked(FORECAST), reply("Cloudy, 20 degrees."), user("and then?")]
 
@@ -119,6 +91,29 @@ def test_a_short_output_stays_as_it_is() -> None:
     assert manager(short).build_request_messages()[2]["content"] == "two\nlines"
 
 
+@pytest.mark.parametrize(("tokens", "in_one_line"), [(49, False), (50, True)])
+def test_what_an_output_has_from_which_on_it_becomes_a_line(tokens: int, in_one_line: bool) -> None:
+    """Fifty tokens, framing included."""
+    lines = "\n".join(["gate open"] * 200)
+    output = next(lines[:n] for n in range(len(lines)) if history_tokens(lines[:n]) == tokens)
+    made = manager([user("a"), *looked(output), reply("b"), user("c")])
+    assert ("\n" not in made.build_request_messages()[2]["content"]) is in_one_line
+
+
+def history_tokens(output: str) -> int:
+    """Of an output as a message."""
+    return manager([user("a"), *looked(output)]).history.range_tokens(2, 3)
+
+
+def test_history_has_room_by_what_is_sent_of_it() -> None:
+    """A shortened output takes its line's tokens of the budget, not its own."""
+    tokens = manager(WEATHER).build_context().prompt_tokens
+    made = manager(WEATHER, max_tokens=tokens, reserved_output=WINDOW - tokens).build_context()
+    assert (made.prompt_tokens, made.trimmed) == (tokens, False)
+    less = manager(WEATHER, max_tokens=tokens - 1, reserved_output=WINDOW - tokens + 1).build_context()
+    assert sent(less) == "4-4"
+
+
 def test_the_tokens_are_those_of_what_is_sent() -> None:
     """A context with shortened outputs counts what is sent, and every check holds."""
     made = manager(WEATHER, tool_max_tokens=100)
@@ -139,12 +134,14 @@ def test_an_output_that_is_sent_twice_goes_in_once() -> None:
     assert counter().text(second["content"]) < 60
     same = [user("a"), *looked(FORECAST, "c1"), *looked(FORECAST, "c2")]
     assert "look" in manager(same).build_request_messages()[4]["content"]
+    assert manager(same, mode="full").build_request_messages()[4]["content"] == FORECAST
 
 
 def test_a_copy_whose_first_is_not_sent_goes_in_whole() -> None:
     """A reference never points at what the window has lost."""
     messages = [user("a"), *looked(SOURCE, "c1"), reply("b"), user("c"), *looked(SOURCE, "c2")]
     assert manager(messages, mode="zero", tool_history="full").build_request_messages()[-1]["content"] == SOURCE
+    assert manager(messages).build_request_messages()[-1]["content"] == SOURCE  # the first is one line
     kept = manager(messages, tool_history="full").build_request_messages()
     assert (kept[2]["content"], kept[-1]["content"] == SOURCE) == (SOURCE, False)
 
@@ -180,18 +177,7 @@ def test_a_copy_that_is_shorter_than_a_reference_stays() -> None:
     assert wire[4]["content"] == wire[2]["content"] != FORECAST
     tokens = recount(wire, ())
     brim = manager(same, tool_max_tokens=8, max_tokens=tokens, reserved_output=WINDOW - tokens)
-    assert brim.build_context().prompt_tokens == tokens
-
-
-TALK = [
-    user("my order is SO-1"),
-    *looked("x " * 200, "c1"),
-    reply("thanks"),
-    user("and?"),
-    *looked("y " * 200, "c2"),
-    reply("fine"),
-    user("so?"),
-]
+    assert (brim.build_context().prompt_tokens, brim.build_context().trimmed) == (tokens, False)
 
 
 def test_tool_results_leave_before_small_talk() -> None:
@@ -204,15 +190,6 @@ def test_tool_results_leave_before_small_talk() -> None:
     assert sent(manager(TALK, tool_priority="low", **tight).build_context()) == "0-0 3-4 7-7 8-8"
     tighter = {**room, "max_tokens": 24, "reserved_output": WINDOW - 24}
     assert sent(manager(TALK, tool_priority="low", **tighter).build_context()) == "4-4 7-7 8-8"
-
-
-SAID = [
-    user("My name is Ann Lee. I don't want any pet recommendations."),
-    reply("Noted."),
-    user("a"),
-    reply("b"),
-    user("c"),
-]
 
 
 def test_a_fact_is_on_the_card_from_the_next_turn_on() -> None:
@@ -246,6 +223,48 @@ def test_each_message_is_read_for_the_card_once() -> None:
     assert second.card == first.card
 
 
+def test_the_card_has_its_limit_and_the_language_of_the_user() -> None:
+    """A line that does not fit is left out, and what is written is in the user's language."""
+    card = manager(SAID, fact_card=True).build_request_messages()[0]["content"]
+    least = counter().text(card) - 1
+    smaller = manager(SAID, fact_card=True, fact_card_tokens=least).build_request_messages()[0]["content"]
+    assert smaller.splitlines() == card.splitlines()[:2]
+    chinese = manager([user("我不需要宠物推荐"), reply("ok"), user("c")], fact_card=True).build_request_messages()
+    assert chinese[0]["content"] == "[事实卡：由对话自动提取，不是用户的消息]\n- 偏好：不要宠物推荐\n"
+
+
+def with_room(messages: list[dict[str, Any]], history: int, **settings: Any) -> Context:
+    """A request with so many tokens of history beside an input of five."""
+    return manager(
+        messages, max_tokens=3 + 5 + history, reserved_output=WINDOW - 3 - 5 - history, **settings
+    ).build_context()
+
+
+def test_notes_stay_as_long_as_they_fit_themselves() -> None:
+    """Turns go before summary and card, then the summary, and the card where it alone does not fit."""
+    card = manager(SAID, fact_card=True, mode="zero").build_context().pieces[0].tokens
+    assert sent(with_room(SAID, card, fact_card=True)) == "card 4-4"
+    assert sent(with_room(SAID, card - 1, fact_card=True)) == "2-3 4-4"
+    settings = {"mode": "summary", "summary_threshold": 1, "summary_every": 0, "fact_card": True}
+    both = manager(SAID, **settings).build_context()
+    summary = both.pieces[1].tokens
+    assert [piece.purpose for piece in both.pieces] == ["card", "summary", "history", "input"]
+    cut = with_room(SAID, card + summary, **settings)
+    assert (sent(cut), cut.stepped_down) == ("card summary 4-4", None)
+    without = with_room(SAID, card + summary - 1, **settings)
+    assert (sent(without), without.stepped_down) == ("card 2-3 4-4", "sliding")
+    bare = with_room(SAID, card, **settings)
+    assert (sent(bare), bare.stepped_down) == ("card 4-4", "zero")
+
+
+def test_documents_in_front_stand_behind_the_card() -> None:
+    """The head is system prompt, card, documents."""
+    asked = {**user("c"), "documents": [{"id": "1", "text": "a book"}]}
+    made = manager([{"role": "system", "content": "s"}, *SAID[:-1], asked], fact_card=True, document_priority="high")
+    purposes = [piece.purpose for piece in made.build_context().pieces]
+    assert purposes == ["system", "card", "documents", "history", "input"]
+
+
 def test_the_card_moves_to_the_tail() -> None:
     """`tail` puts it right before the current input; tokens stay the same."""
     head, tail = (manager(SAID, fact_card=True, placement=where).build_context() for where in ("head", "tail"))
@@ -254,70 +273,61 @@ def test_the_card_moves_to_the_tail() -> None:
     assert head.prompt_tokens == tail.prompt_tokens
 
 
-def test_hard_constraints_move_to_the_tail() -> None:
-    """The summary's last section becomes a note of its own, before the card and the input, and counts within the budget."""
+CONSTRAINTS = "## The user's hard constraints\n- no pets\n"
 
-    def summarizer(_request: Any) -> Any:
-        text = "[Summary]\n## Decided\n- a\n## The user's hard constraints\n- no pets\n"
-        return Digest(0)(_request)._replace(text=text, text_tokens=counter().text(text))
 
-    config = ContextConfig(mode="summary", model=MODEL, summary_threshold=0, summary_every=0, placement="tail")
-    made = ContextManager(config, summarizer=summarizer)
+def constrained(placement: str, told: str = "[Summary]\n## Decided\n- a\n", **settings: Any) -> ContextManager:
+    """What was said, summarised with a section of hard constraints."""
+
+    def summarizer(request: Any) -> Any:
+        text = told + CONSTRAINTS
+        return Digest(0)(request)._replace(text=text, text_tokens=counter().text(text))
+
+    summarised = {"mode": "summary", "summary_threshold": 0, "summary_every": 0}
+    made = ContextManager(
+        ContextConfig(model=MODEL, placement=placement, **summarised, **settings), summarizer=summarizer
+    )
     for message in SAID:
         made.append(message)
+    return made
+
+
+def test_hard_constraints_move_to_the_tail() -> None:
+    """The summary's last section becomes a note of its own, before the card and the input; at the head it stays in it."""
+    made = constrained("tail", fact_card=True)
     context = made.build_context()
-    assert [piece.purpose for piece in context.pieces] == ["summary", "constraints", "input"]
-    assert context.messages(made.history)[1]["content"] == "## The user's hard constraints\n- no pets\n"
+    assert [piece.purpose for piece in context.pieces] == ["summary", "constraints", "card", "input"]
+    assert context.messages(made.history)[1]["content"] == CONSTRAINTS
     assert context.prompt_tokens == recount(context.messages(made.history), ())
+    assert [piece.purpose for piece in constrained("head").build_context().pieces] == ["summary", "input"]
+    assert [piece.purpose for piece in constrained("tail", told="").build_context().pieces] == ["summary", "input"]
 
 
-def test_the_audit_says_what_became_of_each_message() -> None:
-    """Kept, compressed and dropped parts cover the record; what is dropped is counted by class."""
-    made = manager([*TALK[:-1], *SAID], sliding_turns=3)
-    context = made.build_context()
-    lines = audit(context, made.history)
-    assert [(line.action, line.what, line.why, line.start, line.stop) for line in lines] == [
-        ("kept", "history", "as_recorded", 4, 6),
-        ("compressed", "tool_output", "earlier_turn", 6, 7),
-        ("kept", "history", "as_recorded", 7, 12),
-        ("kept", "input", "as_recorded", 12, 13),
-        ("dropped", "older", "window", 0, 4),
-    ]
-    assert dropped_by_class(context, made.history) == {"older": 4}
-    zero = manager([*TALK[:-1], *SAID], mode="zero")
-    assert dropped_by_class(zero.build_context(), zero.history) == {"older": 4, "recent": 8}
-
-
-def test_pruning_goes_by_priority() -> None:
-    """Documents first, then older turns, then recent ones; system prompt and current input never: counted by class."""
-    documented = {**user("q"), "documents": [{"id": "1", "text": "word " * 30}]}
-    turns = [message for _ in range(5) for message in (user("u"), reply("a"))]  # 5 tokens a message
-    system = {"role": "system", "content": "s"}
-    counts = []
-    for room in (3 + 5 + 5 + 50 + 60, 3 + 5 + 5 + 50, 3 + 5 + 5 + 30, 3 + 5 + 5 + 10, 3 + 5 + 5):
-        made = manager([system, *turns, documented], max_tokens=room, reserved_output=WINDOW - room)
-        counts.append(dict(dropped_by_class(made.build_context(), made.history)))
-    documents = {"documents": 1}
-    assert counts == [
-        {},
-        documents,
-        {"older": 4, **documents},
-        {"older": 4, "recent": 4, **documents},
-        {"older": 4, "recent": 6, **documents},
-    ]
-    with pytest.raises(OverBudgetError) as told:
-        manager([system, *turns, documented], max_tokens=12, reserved_output=WINDOW - 12).build_context()
-    assert (told.value.reason, told.value.over_by) == ("input", 1)
+def test_hard_constraints_count_within_the_budget() -> None:
+    """Where they do not fit beside the summary it goes, and they with it."""
+    tokens = constrained("tail").build_context().prompt_tokens
+    brim = constrained("tail", max_tokens=tokens, reserved_output=WINDOW - tokens).build_context()
+    assert (brim.prompt_tokens, brim.trimmed) == (tokens, False)
+    over = constrained("tail", max_tokens=tokens - 1, reserved_output=WINDOW - tokens + 1).build_context()
+    assert ([piece.purpose for piece in over.pieces], over.stepped_down) == (["input"], "zero")
 
 
 @st.composite
 def steps(draw: st.DrawFn) -> ContextConfig:
-    """Any mode with any settings of its steps."""
-    config = draw(mode_settings(draw(st.sampled_from(["zero", "full", "sliding", "summary"]))))
+    """Any mode with any settings of its steps, and room for some outputs."""
+    config = draw(mode_settings(draw(st.sampled_from(["zero", "full", "sliding", "sliding", "summary", "summary"]))))
+    room = draw(st.sampled_from([config.max_tokens, draw(st.integers(150, 900)), draw(st.integers(60, 400)), 8000]))
+    share = st.sampled_from([None, None, None, room // 2])
     return replace(
         config,
+        max_tokens=room,
+        reserved_output=WINDOW - room,
+        input_tokens=draw(share),
+        history_tokens=draw(share),
+        system_tokens=None,
+        sliding_turns=draw(st.integers(config.sliding_turns, 5)),
         fact_card=draw(st.booleans()),
-        fact_card_tokens=draw(st.sampled_from([1, 20, 300])),
+        fact_card_tokens=draw(st.sampled_from([1, 40, 60, 300])),
         placement=draw(st.sampled_from(["head", "tail"])),
         tool_max_tokens=draw(st.sampled_from([1, 30, 1000])),
         tool_history=draw(st.sampled_from(["line", "full"])),
@@ -357,7 +367,7 @@ STATED = [
     "My name is Ann Lee.",
     "I'm called Bob now",
     "ship it to 12 Oak Street",
-    "我对花生过敏",
+    "我不需要宠物推荐",
     "订单号QM2026010001",
     "on 2026-03-05, please",
 ]
@@ -366,13 +376,13 @@ STATED = [
 @st.composite
 def eventful(draw: st.DrawFn) -> list[dict[str, Any]]:
     """A record whose tools say much, and often the same, and whose user states facts."""
+    loops = st.lists(st.one_of(tool_loop, tool_loop, exchange), min_size=2, max_size=6)
+    record = draw(st.one_of(record_messages, loops.map(lambda blocks: [one for block in blocks for one in block])))
     said = {"tool": st.sampled_from(LONG), "user": st.sampled_from(["", *STATED])}
-    return [
-        {**one, "content": draw(said[one["role"]])} if one["role"] in said else one for one in draw(record_messages)
-    ]
+    return [{**one, "content": draw(said[one["role"]])} if one["role"] in said else one for one in record]
 
 
-@settings(unhurried, max_examples=60)
+@settings(unhurried, max_examples=100)
 @given(eventful(), steps(), tool_schemas, st.sampled_from([0, 0, 1, 2]), st.data())
 def test_steps_are_what_the_definitions_say(
     recorded: list[dict[str, Any]],

@@ -1,6 +1,5 @@
 """What stands for a tool output of an earlier turn: one line, with what a later question may need of it."""
 
-from collections.abc import Iterator
 from typing import Any
 
 from ctxmode_cli.context.outlines.error_lines import error_lines, is_error_key
@@ -67,11 +66,15 @@ def _by_path(value: Any, room: int) -> str:
     """The shallow key paths, errors before all others; what has no room is passed over for what is shorter."""
     said: list[str] = []
     room -= len(ELLIPSIS)
-    for part in _parts(sorted(key_paths([value]), key=_rank)):
-        if len(part) <= room or not said:
+    for here in sorted(key_paths([value]), key=_rank):
+        passed_over = said[-1:] == [ELLIPSIS]
+        if passed_over and len(here.path) >= room:
+            continue  # whatever stands there, so that it need not be put into words
+        part = _part(here)
+        if part and (len(part) <= room or not said):
             said.append(part)
             room -= len(part) + len(SEPARATOR)
-        elif said[-1] != ELLIPSIS:
+        elif part and not passed_over:
             said.append(ELLIPSIS)
     return SEPARATOR.join(said)
 
@@ -84,13 +87,12 @@ def _is_error(here: KeyPath) -> bool:
     return here.owners == 1 and bool(here.values[0]) and is_error_key(here.path.partition(".")[0])
 
 
-def _parts(paths: list[KeyPath]) -> Iterator[str]:
-    for here in paths:
-        said = _plain(here)
-        if said and here.path:
-            yield f"{here.path}: {said}" if _is_error(here) else f"{here.path}={said}"
-        elif said:
-            yield said
+def _part(here: KeyPath) -> str:
+    """A key path and what stands there; "" where that is nothing."""
+    said = _plain(here)
+    if said and here.path:
+        return f"{here.path}: {said}" if _is_error(here) else f"{here.path}={said}"
+    return said
 
 
 def _plain(here: KeyPath) -> str:
