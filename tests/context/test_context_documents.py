@@ -106,6 +106,14 @@ def test_a_burst_asks_with_all_its_words() -> None:
     assert documents_of(session) == note(TEXTS[1])
 
 
+def test_a_system_message_of_the_turn_does_not_ask() -> None:
+    """What is retrieved is ranked by the user's words alone."""
+    asked = {"u0": "how many seats"}
+    session = manager("u", contents=asked, max_documents=1)
+    session.append({"role": "system", "content": TEXTS[0]})
+    assert documents_of(session) == note(TEXTS[2])
+
+
 def test_modes_on_one_history_choose_for_themselves() -> None:
     """Managers of other limits that share a history do not see each other's choice, and keep their own."""
     session = manager("s u", max_documents=1)

@@ -180,6 +180,19 @@ def test_a_copy_that_is_shorter_than_a_reference_stays() -> None:
     assert (brim.build_context().prompt_tokens, brim.build_context().trimmed) == (tokens, False)
 
 
+def test_a_line_that_is_no_shorter_leaves_the_output_as_it_is() -> None:
+    """The line names the tool before a text that it cannot shorten: more tokens, and nothing gained."""
+    rare = "\u0801" * 121
+    assert sent(manager([user("a"), *looked(rare), reply("b"), user("c")]).build_context()) == "0-3 4-4"
+
+
+def test_short_outputs_that_are_alike_all_stay() -> None:
+    """A reference says less than an output of fewer than 50 tokens, though it takes fewer still."""
+    same = looked("so " * 40, "c1"), looked("so " * 40, "c2")
+    wire = manager([user("a"), *same[0], *same[1]]).build_request_messages()
+    assert wire[4]["content"] == wire[2]["content"] == "so " * 40
+
+
 def test_tool_results_leave_before_small_talk() -> None:
     """With priority low the oldest call groups go, and the talk of their turns stays; else whole turns go."""
     room = {"tool_history": "full", "max_tokens": 300, "reserved_output": WINDOW - 300}
@@ -231,6 +244,9 @@ def test_the_card_has_its_limit_and_the_language_of_the_user() -> None:
     assert smaller.splitlines() == card.splitlines()[:2]
     chinese = manager([user("我不需要宠物推荐"), reply("ok"), user("c")], fact_card=True).build_request_messages()
     assert chinese[0]["content"] == "[事实卡：由对话自动提取，不是用户的消息]\n- 偏好：不要宠物推荐\n"
+    system = {"role": "system", "content": "Answer briefly."}
+    behind_english = [system, user("我不需要宠物推荐"), reply("ok"), user("c")]
+    assert manager(behind_english, fact_card=True).build_request_messages()[1] == chinese[0]
 
 
 def with_room(messages: list[dict[str, Any]], history: int, **settings: Any) -> Context:
