@@ -9,7 +9,7 @@ from ctxmode_cli.report.gate_rules import exact, figure, plain
 from ctxmode_cli.report.regressions import WATCHED
 from ctxmode_cli.report.snapshots import Snapshot, common_modes, difference, differing_data
 
-_FIGURES = ("modes", "differences", "notes", "gate", "answer")
+_FIGURES = ("modes", "differences", "break_even", "notes", "gate", "answer")
 """Parts of format 1 that are no settings."""
 TOTALS = (
     *WATCHED,

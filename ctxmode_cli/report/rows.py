@@ -42,18 +42,25 @@ class Column:
 
     def cells(self, rows: Iterable[Row]) -> list[str]:
         """The figures of all rows as people read them."""
-        rows = list(rows)
-        if self.upper:
-            return ["–" if row[self.key] is None else _interval(row[self.key], row[self.upper]) for row in rows]
-        values = [row[self.key] for row in rows]
+        values = [self._value(row) for row in rows]
         decimals = max((usd_decimals(value) for value in values if value is not None and self.form is None), default=0)
         form = self.form or partial(usd, decimals=decimals)
         return ["–" if value is None else form(value) for value in values]
 
+    def _value(self, row: Row) -> Any:
+        """The figure, of an interval both ends."""
+        value = row[self.key]
+        return (value, row[self.upper]) if self.upper and value is not None else value
 
-def _interval(low: float, high: float) -> str:
-    """Shares in per cent."""
-    return f"{100 * low:.1f}–{100 * high:.1f}%"
+
+def _shares(ends: tuple[float, float]) -> str:
+    """An interval of shares, in per cent."""
+    return f"{100 * ends[0]:.1f}–{100 * ends[1]:.1f}%"
+
+
+def _points(ends: tuple[float, float]) -> str:
+    """An interval of differences between shares, in points."""
+    return f"[{100 * ends[0]:+.1f},{100 * ends[1]:+.1f}]"
 
 
 COLUMNS = (
@@ -71,10 +78,18 @@ COLUMNS = (
     Column(
         "recall_in_context_low",
         "recall (in\ncontext),\n95% interval",
-        None,
+        _shares,
         dropped=5,
         asked_for=True,
         upper="recall_in_context_high",
+    ),
+    Column(
+        "recall_in_context_less_baseline_low",
+        "its points less\nthe baseline's,\n95% interval",
+        _points,
+        dropped=3,
+        asked_for=True,
+        upper="recall_in_context_less_baseline_high",
     ),
     Column("recall_modelled", "recall\n(modelled)", percent, dropped=12),
     Column("recall_answered", "recall\n(answered)", percent, asked_for=True),
@@ -166,7 +181,10 @@ def _cost(comparison: Comparison, name: str) -> dict[str, Any]:
 
 
 def _recall(comparison: Comparison, name: str) -> dict[str, Any]:
-    """Of each kind with its 95 % interval, whose ends are null where nothing says how sure the figure is."""
+    """Of each kind with its 95 % interval, and that of the paired difference from the baseline's recall (in context).
+
+    Ends are null where nothing says how sure a figure is.
+    """
     columns: dict[str, float | None] = {}
     for kind in ("in_context", "modelled", "answered"):
         interval = comparison.interval(name, f"recall.{kind}")
@@ -175,7 +193,11 @@ def _recall(comparison: Comparison, name: str) -> dict[str, Any]:
             f"recall_{kind}_low": None if interval is None else interval.low,
             f"recall_{kind}_high": None if interval is None else interval.high,
         }
-    return columns
+    less = None if name == comparison.baseline else comparison.difference(name, "recall.in_context")
+    return columns | {
+        "recall_in_context_less_baseline_low": None if less is None else less.low,
+        "recall_in_context_less_baseline_high": None if less is None else less.high,
+    }
 
 
 def _latency(latency_ms: Histogram) -> dict[str, Any]:

@@ -278,6 +278,7 @@ def test_csv_has_what_a_spreadsheet_wants(build: Build) -> None:
         "cache_rule": "made-up", "cached_tokens": "1000", "cached_share": "0.5", "latency_mean_s": "1.0",
         "latency_p50_s": "0.7", "latency_p95_s": "1.3", "latency_p99_s": "1.3", "latency_profile": "made-up",
         "recall_in_context": "", "recall_in_context_low": "", "recall_in_context_high": "", "recall_modelled": "",
+        "recall_in_context_less_baseline_low": "", "recall_in_context_less_baseline_high": "",
         "recall_modelled_low": "", "recall_modelled_high": "", "recall_answered": "",
         "recall_answered_low": "", "recall_answered_high": "", "position_profile": "flat", "recall_answered_is": "", "summary_calls": "0",
         "summary_prompt_tokens": "0", "summary_completion_tokens": "0",

@@ -134,7 +134,7 @@ def test_terminal_says_all_that_a_pipe_says(comparison: Comparison) -> None:
     assert set(piped.split()) - figures - set(narrow.split()) == left_out
     named = (
         "no room here for: tokens p50, tokens p95, cost/session, recall (in context), 95% interval, "
-        "their share of cost, trimmed, unsendable, invalid"
+        "its points less the baseline's, 95% interval, their share of cost, trimmed, unsendable, invalid"
     )
     assert named in narrow.replace("\n", " ")
 
@@ -151,7 +151,8 @@ def exact_share(part: float, whole: float) -> Fraction:
 
 def test_same_figures_in_every_form(comparison: Comparison) -> None:
     """Table, Markdown, CSV, JSON lines and JSON say the same of each mode."""
-    modes = json.loads(as_json(comparison))["modes"]
+    results = json.loads(as_json(comparison))
+    modes, differences = results["modes"], results["differences"]
     lines = {line["mode"]: line for line in map(json.loads, as_jsonl(comparison).splitlines())}
     assert lines == {mode: {"mode": mode, "skipped": comparison.skipped, **part} for mode, part in modes.items()}
     sheet = {row["mode"]: row for row in csv.DictReader(io.StringIO(as_csv(comparison)))}
@@ -163,6 +164,7 @@ def test_same_figures_in_every_form(comparison: Comparison) -> None:
     }
     for mode, part in modes.items():
         tokens, cost, calls = part["tokens"], part["cost_usd"], part["summary_calls"]["count"]
+        less = differences[mode]["recall.in_context"] if mode in differences else None
         exact = {
             "tokens_mean": (tokens["mean"], 0),
             "tokens_p50": (tokens["p50"], 0),
@@ -174,6 +176,7 @@ def test_same_figures_in_every_form(comparison: Comparison) -> None:
             "latency_p95_s": (part["latency_s"]["p95"], 2),
             "recall_in_context": (part["recall"]["in_context"]["value"], 3),
             "recall_in_context_low": (part["recall"]["in_context"]["low"], 3),
+            "recall_in_context_less_baseline_low": (less and less["low"], 3),
             "recall_modelled": (part["recall"]["modelled"]["value"], 3),
             "summary_calls": (calls, 0),
             "summary_share": (float(exact_share(cost["summary_calls"], cost["total"])) if calls else None, 3),
@@ -187,6 +190,13 @@ def test_same_figures_in_every_form(comparison: Comparison) -> None:
             value, digits = exact[column.key]
             cell = sheet[mode][column.key]
             assert (float(cell) if cell else None) == value
+            if column.key == "recall_in_context_less_baseline_low":
+                assert (
+                    shown
+                    == marked.replace("\\", "")
+                    == (f"[{100 * less['low']:+.1f},{100 * less['high']:+.1f}]" if less else "–")
+                )
+                continue
             if column.upper:
                 low, high = (100 * part["recall"]["in_context"][end] for end in ("low", "high"))
                 assert shown == marked == f"{low:.1f}–{high:.1f}%"
