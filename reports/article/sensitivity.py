@@ -75,6 +75,16 @@ def _ranges(key: str, factor: float) -> Callable[[Setup], Setup]:
     return change
 
 
+def _shifted(key: str, difference: int) -> Callable[[Setup], Setup]:
+    """The change that adds to both ends of one of the generator's ranges."""
+
+    def change(setup: Setup) -> Setup:
+        low, high = setup.plan[key]
+        return setup._replace(plan=setup.plan | {key: [low + difference, high + difference]})
+
+    return change
+
+
 def _use(knot: int, difference: float) -> Callable[[Setup], Setup]:
     """The change that adds to the use at one place, in prompts of every length."""
 
@@ -94,6 +104,7 @@ def _option(*options: str) -> Callable[[Setup], Setup]:
 CHANGES: Mapping[str, Callable[[Setup], Setup]] = {
     "as fitted": lambda setup: setup,
     "generator: sessions 10 % longer": _ranges("lengths", 1.1),
+    "generator: two more policy rules": _shifted("rules", 2),
     "generator: needs 25 % later": _ranges("distances", 1.25),
     "latency: overhead + 10 %": _scaled("latency", "overhead_s", 1.1),
     "latency: time of a prompt token + 10 %": _scaled("latency", "per_token_s", 1.1),
