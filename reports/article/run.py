@@ -52,6 +52,8 @@ class Value:
         number = read_value(file, self.path)
         if number is None:
             return "–"
+        if number is None:
+            return "–"
         written = format(number, self.show)
         if self.within is None:
             return written
@@ -181,8 +183,10 @@ def _table(figure: Figure, names: Names, folder: Path) -> str:
 
 
 def read_value(file: Path, path: Sequence[str | int]) -> Any:
-    """What stands in a JSON file at the end of a path; of counts by name, their sum."""
-    found = reduce(lambda node, key: node[key], path, json.loads(file.read_text(encoding="utf-8")))
+    """What stands in a JSON file at the end of a path, None where it could not be evaluated; of counts by name, their sum."""
+    found = reduce(
+        lambda node, key: None if node is None else node[key], path, json.loads(file.read_text(encoding="utf-8"))
+    )
     return sum(found.values()) if isinstance(found, dict) else found
 
 
