@@ -9,11 +9,10 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from command_line import Ctxmode
+from command_line import ADDRESS, Ctxmode, write_addresses
 from endpoint import Endpoint, Reply, endpoint
 
 CONVERSATIONS = 6
-ADDRESS = "1 Elm St"
 
 
 def reader(body: dict[str, Any], _number: int) -> Reply:
@@ -34,21 +33,7 @@ def server() -> Iterator[Endpoint]:
 @pytest.fixture
 def logs(here: Path) -> str:
     """Conversations whose first turn has an address that the third and the fourth need."""
-    fact = {"id": "a", "kind": "address", "value": ADDRESS, "stated_at": 0, "probe_at": [4, 6]}
-    texts = [f"Ship to {ADDRESS}.", "Noted.", "And wrap it.", "Noted.", "Where to?", "There.", "Sure?", "Sure."]
-    records = [
-        {
-            "id": f"c{number}",
-            "facts": [fact],
-            "messages": [
-                {"role": ("user", "assistant")[index % 2], "content": f"{text} ({number})"}
-                for index, text in enumerate(texts)
-            ],
-        }
-        for number in range(CONVERSATIONS)
-    ]
-    (here / "logs.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
-    return "logs.jsonl"
+    return write_addresses(here, CONVERSATIONS)
 
 
 def asking(server: Endpoint, *more: str) -> tuple[str, ...]:

@@ -7,14 +7,13 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from command_line import Ctxmode
+from command_line import ADDRESS, Ctxmode, write_addresses
 from endpoint import KEY, Endpoint, Reply, endpoint
 
 from ctxmode_cli.conversation.parse import parse_message
 from ctxmode_cli.tokens.counter import TokenCounter
 
 COUNT = 3
-ADDRESS = "1 Elm St"
 SUMMARY = ("--summary-threshold", "1", "--summary-every", "0", "--summary-target-tokens", "100")
 SERIAL = ("--llm-concurrency", "1", "--llm-retries", "0", "--llm-cache", "cache")
 
@@ -33,24 +32,10 @@ def server() -> Iterator[Endpoint]:
 @pytest.fixture
 def logs(here: Path) -> str:
     """Conversations of four turns, whose first has an address that the third and the fourth need."""
-    fact = {"id": "a", "kind": "address", "value": ADDRESS, "stated_at": 0, "probe_at": [4, 6]}
-    texts = [f"Ship to {ADDRESS}.", "Noted.", "And wrap it.", "Noted.", "Where to?", "There.", "Sure?", "Sure."]
-    records = [
-        {
-            "id": f"c{number}",
-            "facts": [fact],
-            "messages": [
-                {"role": ("user", "assistant")[index % 2], "content": f"{text} ({number})"}
-                for index, text in enumerate(texts)
-            ],
-        }
-        for number in range(COUNT)
-    ]
-    (here / "logs.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
     (here / "ctxmode.toml").write_text(
         "[prices.gpt-4o]\ninput = 3\noutput = 15\n[prices.gpt-4o-mini]\ninput = 1\noutput = 2\n"
     )
-    return "logs.jsonl"
+    return write_addresses(here, COUNT)
 
 
 @pytest.fixture(autouse=True)

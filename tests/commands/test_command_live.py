@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_line import Ctxmode
+from command_line import Ctxmode, write_turns
 from endpoint import KEY, Endpoint, Reply, endpoint, wait_until
 
 SUMMARY = ("--summary-threshold", "1", "--summary-every", "0", "--modes", "full,summary")
@@ -37,19 +37,9 @@ def server() -> Iterator[Endpoint]:
 @pytest.fixture
 def logs(here: Path) -> str:
     """Six conversations of six turns."""
-    records = [
-        {
-            "id": f"c{number}",
-            "messages": [
-                {"role": role, "content": f"{role} {number} says thing {turn}, and that room {turn}{number} is meant."}
-                for turn in range(6)
-                for role in ("user", "assistant")
-            ],
-        }
-        for number in range(6)
-    ]
-    (here / "logs.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
-    return "logs.jsonl"
+    return write_turns(
+        here, 6, lambda role, turn, number: f"{role} {number} says thing {turn}, and that room {turn}{number} is meant."
+    )
 
 
 def live(server: Endpoint, *more: str, cache: str = "cache") -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-from command_line import Ctxmode
+from command_line import Ctxmode, write_turns
 from endpoint import Endpoint, Reply, endpoint
 
 CARD = ("--fact-card", "--modes", "full,sliding")
@@ -36,19 +36,7 @@ def server() -> Iterator[Endpoint]:
 @pytest.fixture
 def logs(here: Path) -> str:
     """Six conversations of four turns."""
-    records = [
-        {
-            "id": f"c{number}",
-            "messages": [
-                {"role": role, "content": f"{role}: I take room {turn}{number}."}
-                for turn in range(4)
-                for role in ("user", "assistant")
-            ],
-        }
-        for number in range(6)
-    ]
-    (here / "logs.jsonl").write_text("".join(json.dumps(record) + "\n" for record in records))
-    return "logs.jsonl"
+    return write_turns(here, 4, lambda role, turn, number: f"{role}: I take room {turn}{number}.")
 
 
 def live(server: Endpoint, *more: str, cache: str = "cache") -> tuple[str, ...]:
