@@ -22,14 +22,15 @@ from ctxmode_cli.commands.wiring import Wiring
 from ctxmode_cli.errors import ExitCode
 from ctxmode_cli.replay.audit import audit_lines
 from ctxmode_cli.replay.by_conversation import ByConversation
-from ctxmode_cli.replay.results import Comparison
+from ctxmode_cli.replay.results import Comparison, Totals
 from ctxmode_cli.replay.run import run
 from ctxmode_cli.replay.session import Replay, SessionReplay
 from ctxmode_cli.report.formats import FILE_EXTENSIONS, FILE_FORMATS, FORMATS, as_json
 from ctxmode_cli.report.table import as_table
 from ctxmode_cli.report.words import listed
 
-if TYPE_CHECKING:  # pages are made where somebody asks for one
+if TYPE_CHECKING:  # models are called, and pages made, where somebody asks for it
+    from ctxmode_cli.commands.live import Live
     from ctxmode_cli.report.html.kept import Kept
 
 
@@ -72,17 +73,8 @@ def replay_and_report(
         lists_all = gate.lists_conversations or any(file.format == "junit" for file in outputs.files)
         by_conversation = ByConversation() if lists_all else None
         announce(source.description, modes, settings, options)
-        live = wiring.live
-        if live and not options.quiet:
-            live.announce()
-        concurrency = options.llm_concurrency if live else 1
-        with closing(progress(source.conversations(), quiet=options.quiet)) as conversations:
-            keep = _keeping(outputs, audits, [each for each in (by_conversation, kept) if each is not None])
-            totals = run(conversations, replay, keep=keep, reject=source.reject, concurrency=concurrency)
-        if live and not options.quiet:
-            live.tell()
-        source.check_some_left(totals.data.conversations)
-        source.tell_skipped()
+        keep = _keeping(outputs, audits, [each for each in (by_conversation, kept) if each is not None])
+        totals = _replayed(source, replay, keep, wiring.live, options)
         compared = wiring.comparison(totals, source.sources, source.skipped)
         comparison = gate.judged(replace(compared, by_conversation=by_conversation))
         for folder in outputs.folders:
@@ -94,6 +86,26 @@ def replay_and_report(
     code = tell_verdict(comparison.gate, is_shown=options.format in {"table", "markdown"})
     if code or not_evaluated:
         raise typer.Exit(code or ExitCode.NOT_EVALUATED)
+
+
+def _replayed(
+    source: Source, replay: Replay, keep: Callable[[SessionReplay], None], live: "Live | None", options: ReplayOptions
+) -> Totals:
+    """What all conversations add up to, with what is to be said before and after.
+
+    Raises:
+        CtxmodeError: None is left, or a bad record is not to be borne.
+    """
+    if live and not options.quiet:
+        live.announce()
+    concurrency = options.llm_concurrency if live else 1
+    with closing(progress(source.conversations(), quiet=options.quiet)) as conversations:
+        totals = run(conversations, replay, keep=keep, reject=source.reject, concurrency=concurrency)
+    if live and not options.quiet:
+        live.tell()
+    source.check_some_left(totals.data.conversations)
+    source.tell_skipped()
+    return totals
 
 
 def _keeping(
