@@ -309,7 +309,10 @@ def test_interrupt(tmp_path: Path) -> None:
     """Ctrl-C in the middle of a run exits with 130, quietly, and leaves no half output."""
     arguments = ["compare", "-", "-q", "-o", str(tmp_path / "x.json"), "-o", str(tmp_path / "run")]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    # A shell in the background has it ignored, which a child would take over.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     with subprocess.Popen([*PROGRAM, *arguments], **pipes) as process:
+        signal.signal(signal.SIGINT, before)
         process.stdin.write(UNLABELLED.encode())  # and no end: the run waits for more
         process.stdin.flush()
         until = time.monotonic() + 30
