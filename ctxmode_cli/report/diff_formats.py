@@ -97,7 +97,7 @@ def diff_answer(found: Diff) -> str:
 
 def _setting_lines(found: Diff) -> Iterator[str]:
     if found.different_data:
-        yield f"not the same data: {listed(found.different_data)} differ"
+        yield f"not the same data: {listed(found.different_data)}"
     for modes, which in ((found.modes_before, "first"), (found.modes_after, "second")):
         if modes:
             yield f"only in the {which} run: {listed(modes)}"
